@@ -27,8 +27,7 @@ def train_on_ranks(dataset, model, given, report):
         _run([sys.executable, "-m", "rodeo", "--model", model, "--dataset", path, "--quiet", *_words(model, given)], log, folder)
         weights, description = _weights.read(given["export"])
     start, end = log.start, log.end
-    scales = _weights.scales_of(description)
-    logits = _weights.predict(dataset, model, {**given, "device": "cpu"}, weights, start["dataset"]["classes"], scales)
+    logits = _weights.Model(weights, description, "cpu").logits(dataset)
     return {"model": start["model"]["text"], "epochs": end["epochs"], "best_epoch": end["best_epoch"],
             "best": _numbers(end["best"]), "last": _numbers(end["last"]), "epoch_ms": _number(end["epoch_ms"]["median"]),
             "peak_bytes": end["peak_bytes"], "weights": weights, "logits": logits,

@@ -12,31 +12,6 @@ from .hetero import HeteroGraph
 _SCALES = "feature_mean", "feature_deviation", "target_mean", "target_deviation"
 
 
-def predict(dataset, model, given, weights, classes, scales):
-    """The logits of weights, on the CPU where this machine has no GPU."""
-    arrays = _core.predict(dataset._core, model, _words(given), weights, classes, scales)
-    return np.array(_frameworks.from_dlpack(arrays, None))
-
-
-def predict_links(dataset, model, given, weights, pairs, scales):
-    pairs = _host(pairs)
-    if pairs.ndim != 2 or pairs.shape[0] != 2 or pairs.dtype.kind not in "iu":
-        raise ValueError(f"[score] pairs must be integers [2, pairs], got {pairs.dtype} {list(pairs.shape)}")
-    if pairs.size and (pairs.min() < 0 or pairs.max() >= dataset.num_nodes):
-        raise ValueError(f"[score] pairs have ids from {pairs.min()} to {pairs.max()}, there are {dataset.num_nodes} nodes")
-    source, target = (np.ascontiguousarray(row, np.int64) for row in pairs)
-    scores = _core.predict_links(dataset._core, model, _words(given), weights, source, target, scales)
-    return np.array(_frameworks.from_dlpack(scores, None))
-
-
-def _words(given):
-    from .training import _model_options, _texts
-    given = _model_options(given)
-    if str(given.get("device", "auto")).startswith("cuda") and not _core.build_info()["cuda_devices"]:
-        given = {**given, "device": "cpu"}
-    return _texts(given)
-
-
 def scales_of(description):
     """How inputs and outputs are scaled, from the description in a file of weights."""
     return {"normalize_features": description["model"].get("normalize-features", "none"),
@@ -58,14 +33,11 @@ class Model:
         self.task = settings.get("task", "node")
         self.num_features, self.num_classes = description["num_features"], description["num_classes"]
         self._model = settings["model"]
-        self._given = {name.replace("-", "_"): value for name, value in settings.items() if name != "model"}
-        self._scales = scales_of(description)
 
     def logits(self, data: Any) -> np.ndarray:
-        """f32 [nodes, classes] in evaluation mode; of task graph [graphs, classes]; of task link the embeddings of nodes."""
-        data = self._checked(data)
-        classes = 1 if self.task == "link" else self.num_classes
-        return predict(data, self._model, {**self._given, "device": self.device}, self.weights, classes, self._scales)
+        """f32 [nodes, classes] in evaluation mode; of task graph [graphs, classes]; of task link the embeddings of nodes; of a
+        HeteroGraph of the nodes of the type that was trained on."""
+        return self._run(_core.predict, data)
 
     def predict(self, data: Any) -> np.ndarray:
         """The class of each node or graph, int64; 0 and 1 [nodes, classes] of several labels; of regression the numbers, f32."""
@@ -84,18 +56,33 @@ class Model:
         """Of task link: f32 [pairs], the logit that there is an edge. pairs: integers [2, pairs]."""
         if self.task != "link":
             raise ValueError(f"[score] is for task link, the model is of task {self.task}: use predict()")
-        data = self._checked(data)
-        return predict_links(data, self._model, {**self._given, "device": self.device}, self.weights, pairs, self._scales)
+        data, pairs = self._checked(data), _host(pairs)
+        if pairs.ndim != 2 or pairs.shape[0] != 2 or pairs.dtype.kind not in "iu":
+            raise ValueError(f"[score] pairs must be integers [2, pairs], got {pairs.dtype} {list(pairs.shape)}")
+        if pairs.size and (pairs.min() < 0 or pairs.max() >= data.num_nodes):
+            raise ValueError(f"[score] pairs have ids from {pairs.min()} to {pairs.max()}, there are {data.num_nodes} nodes")
+        return self._run(_core.predict_links, data, *(np.ascontiguousarray(row, np.int64) for row in pairs))
 
     def save(self, path: Any) -> None:
         """Writes the file again."""
         write(path, self.weights, self.description)
 
+    def _run(self, function, data, *rest):
+        """On the CPU where this machine has no GPU."""
+        device = str(self.device)
+        if device.startswith("cuda") and not _core.build_info()["cuda_devices"]:
+            device = "cpu"
+        result = function(self._checked(data)._core, json.dumps(self.description), self.weights, device, *rest)
+        return np.array(_frameworks.from_dlpack(result, None))
+
     def _checked(self, data):
         from ._convert import dataset_of
         data = dataset_of(data)
-        if isinstance(data, HeteroGraph) or _core.has_relations(self._model):
-            raise ValueError("[predict] models of several node types predict the graph that they were trained on: result.predictions()")
+        if isinstance(data, HeteroGraph) != _core.has_relations(self._model):
+            raise ValueError(f"[predict] {data.name} has {'several node types' if isinstance(data, HeteroGraph) else 'one node type'}, and "
+                             f"the model {self._model} is for {'several' if _core.has_relations(self._model) else 'one'}")
+        if isinstance(data, HeteroGraph):
+            return data  # the library compares types, relations and features, by name
         if data.num_features != self.num_features and self.description["model"].get("input-features", "file") == "file":
             raise ValueError(f"[predict] the model reads {self.num_features} features of each node, {data.name} has {data.num_features}")
         return data

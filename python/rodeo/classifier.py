@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._weights import predict as _predict
-from ._weights import softmax
+from ._weights import Model, softmax
 from .dataset import Dataset, _host, _ids, _is_mask_of_numbers
 from .training import TrainResults, options, train
 
@@ -206,7 +205,7 @@ class NodeClassifier:
         return self._logits_on(Dataset(_core.Dataset.from_arrays(arrays, nodes, width, 0, "predict")))
 
     def _logits_on(self, dataset):
-        return _predict(dataset, self.model, self.given, self.result_.weights, len(self.classes_), self.result_.scales)
+        return Model(self.result_.weights, self.result_.description, self.given.get("device", "auto")).logits(dataset)
 
 
 def _rows(x):

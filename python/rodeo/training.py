@@ -70,8 +70,8 @@ class TrainResult:
         """
         if self.task != "link":
             raise ValueError(f"[score] is for task link, this result is of task {self.task}: use predictions()")
-        dataset, model, given = self._origin
-        return _weights.predict_links(dataset, model, given, self.weights, pairs, self.scales)
+        dataset, device = self._origin
+        return _weights.Model(self.weights, self.description, device).score(dataset, pairs)
 
     def state_dict(self) -> dict:
         """The weights as tensors of PyTorch, for the layers of rodeo.torch.nn and torch_geometric.nn."""
@@ -331,11 +331,4 @@ def _train_until_left(dataset, model, given, gpus, ranks, callback):
         result["weights"] = {name: np.array(_frameworks.from_dlpack(w, None)) for name, w in result["weights"].items()}
         result["logits"] = np.array(_frameworks.from_dlpack(result["logits"], None))
         result["description"] = json.loads(result["description"])
-    return TrainResult(history=history, seed=given["seed"], _origin=(dataset, model, given), **result)
-
-
-def _model_options(given):
-    """Without those that write files or shape the training."""
-    others = {"checkpoint", "checkpoint_every", "resume", "export", "log", "csv", "tensorboard", "report", "trace", "split",
-              "splits", "fold", "reorder", "gpus", "ranks", "aggregation", "seeds"}
-    return {name: value for name, value in given.items() if name not in others}
+    return TrainResult(history=history, seed=given["seed"], _origin=(dataset, given.get("device", "auto")), **result)

@@ -14,7 +14,9 @@
 #include "train/commands/command.h"
 #include "train/commands/fit_weights.h"
 #include "train/commands/train_run.h"
+#include "train/io/run_state.h"
 #include "train/task/apply_options.h"
+#include "train/task/hetero_task.h"
 #include "train/task/model_registry.h"
 #include "train/task/node_model.h"
 #include "train/task/option_table.h"
@@ -180,84 +182,80 @@ nb::dict train_hetero(const HeteroDataset& dataset, const std::string& model, co
   return train({.hetero = dataset}, model, given, callback);
 }
 
-ColumnScale scale_of(const nb::dict& scales, const std::string& what) {
-  const std::string mean = what + "_mean", deviation = what + "_deviation";
-  if (!scales.contains(mean.c_str())) return {};
-  return {nb::cast<std::vector<float>>(scales[mean.c_str()]),
-          nb::cast<std::vector<float>>(scales[deviation.c_str()])};
-}
+/// The model that `description` names, as a file of weights has it, for a dataset.
+struct Loaded {
+  Loaded(const std::string& description, const nb::dict& given) {
+    for (const auto& [name, value] : given)
+      weights.tensors.emplace_back(nb::cast<std::string>(name),
+                                   read("predict", nb::cast<std::string>(name), value));
+    weights.metadata["rodeo"] = description;
+    info = read_info(weights, "[predict] weights");
+  }
 
-/// How the weights' inputs and outputs were scaled, as `train` says, or the description in a file of weights.
-struct Scales {
-  explicit Scales(const nb::dict& of)
-      : scaling(parse_name<FeatureScaling>("normalize_features",
-                                           nb::cast<std::string>(of["normalize_features"]))),
-        features(scale_of(of, "feature")),
-        targets(scale_of(of, "target")) {}
+  NodeRun run(HeteroDataset data, Device device) {
+    return ready(
+        make_hetero_prediction_run(std::move(data), info.types, info.num_classes, info.options, device));
+  }
+  NodeRun run(Dataset data, Device device) {
+    add_input_features(data, info.options);
+    info.options.input_features = InputFeatures::kFile;
+    check(data.has_features() || data.graph_ptr.defined(), "[predict] the dataset has no features");
+    if (info.features.defined()) {
+      data.x = info.features.apply(dense_features(data).to(kCpu));
+      data.x_sparse = {};
+      info.options.normalize_features = FeatureScaling::kNone;
+    }
+    data.num_classes = info.num_classes;
+    data.split = {};
+    return ready(make_prediction_run(std::move(data), info.options, device));
+  }
 
-  FeatureScaling scaling;
-  ColumnScale features, targets;
+  SafeTensors weights;
+  WeightsInfo info;
+
+ private:
+  NodeRun ready(NodeRun run) const {
+    run.task.target_scale = info.targets.to(run.task.x.device());
+    Module& module = *run.model.module;
+    module.load_state_dict(
+        fit_weights(module.state_dict(), weights.tensors, "[predict] weights", run.model.text, ""));
+    module.eval();
+    return run;
+  }
 };
 
-/// A model with these weights, in evaluation mode.
-NodeRun loaded_run(const PyDataset& dataset, TrainOptions options, const StateDict& weights,
-                   std::int64_t classes, const Scales& scales) {
-  Dataset data = dataset.data;
-  add_input_features(data, options);
-  options.input_features = InputFeatures::kFile;
-  check(data.has_features() || data.graph_ptr.defined(), "[predict] the dataset has no features");
-  options.normalize_features = scales.scaling;
-  if (scales.features.defined()) {
-    data.x = scales.features.apply(dense_features(data).to(kCpu));
-    data.x_sparse = {};
-    options.normalize_features = FeatureScaling::kNone;
-  }
-  data.num_classes = classes;
-  data.split = {};
-  NodeRun run = make_prediction_run(std::move(data), options, parse_device(options.device));
-  run.task.target_scale = scales.targets.to(run.task.x.device());
-  run.model.module->load_state_dict(
-      fit_weights(run.model.module->state_dict(), weights, "[predict] weights", run.model.text, ""));
-  run.model.module->eval();
-  return run;
+Tensor logits_on(const PyDataset& dataset, Loaded& model, Device device) {
+  return logits_of(model.run(dataset.data, device));
 }
-
-StateDict state_of(const nb::dict& weights) {
-  StateDict state;
-  for (const auto& [name, value] : weights)
-    state.emplace_back(nb::cast<std::string>(name), read("predict", nb::cast<std::string>(name), value));
-  return state;
+Tensor logits_on(const HeteroDataset& dataset, Loaded& model, Device device) {
+  return logits_of(model.run(dataset, device));
 }
 
 /// Logits of weights on a dataset.
-nb::object predict(const PyDataset& dataset, const std::string& model, const Given& given,
-                   const nb::dict& weights, std::int64_t classes, const nb::dict& scaled) {
-  const Scales scales(scaled);
-  const TrainOptions options = options_of(model, given);
-  const StateDict state = state_of(weights);
+template <typename Data>
+nb::object predict(const Data& dataset, const std::string& description, const nb::dict& weights,
+                   const std::string& device) {
+  Loaded model(description, weights);
   Tensor logits;
   {
     nb::gil_scoped_release release;
     const PreserveDevice preserve;
-    logits = logits_of(loaded_run(dataset, options, state, classes, scales));
+    logits = logits_on(dataset, model, parse_device(device));
   }
   return to_dlpack(logits);
 }
 
 /// Scores (logits) of pairs of nodes, f32 [pairs]. Messages pass over all edges of the dataset.
-nb::object predict_links(const PyDataset& dataset, const std::string& model, const Given& given,
-                         const nb::dict& weights, nb::handle sources, nb::handle targets,
-                         const nb::dict& scaled) {
-  const Scales scales(scaled);
-  const TrainOptions options = options_of(model, given);
-  const StateDict state = state_of(weights);
+nb::object predict_links(const PyDataset& dataset, const std::string& description, const nb::dict& weights,
+                         const std::string& on, nb::handle sources, nb::handle targets) {
+  Loaded model(description, weights);
   const Tensor src = read("predict", "sources", sources), dst = read("predict", "targets", targets);
   Tensor score;
   {
     nb::gil_scoped_release release;
     const PreserveDevice preserve;
-    check(options.task == TaskKind::kLink, "[predict] scores of pairs are for task link");
-    const NodeRun run = loaded_run(dataset, options, state, 1, scales);
+    check(model.info.options.task == TaskKind::kLink, "[predict] scores of pairs are for task link");
+    const NodeRun run = model.run(dataset.data, parse_device(on));
     const NoGrad no_grad;
     const Device device = run.task.x.device();
     const NodePairs pairs{src.to(device), dst.to(device)};
@@ -293,10 +291,12 @@ void bind_train(nb::module_& m) {
   m.def("train", train_dataset, nb::arg("dataset"), nb::arg("model"), nb::arg("options"),
         nb::arg("callback"));
   m.def("train", train_hetero, nb::arg("dataset"), nb::arg("model"), nb::arg("options"), nb::arg("callback"));
-  m.def("predict", predict, nb::arg("dataset"), nb::arg("model"), nb::arg("options"), nb::arg("weights"),
-        nb::arg("classes"), nb::arg("scales"));
-  m.def("predict_links", predict_links, nb::arg("dataset"), nb::arg("model"), nb::arg("options"),
-        nb::arg("weights"), nb::arg("sources"), nb::arg("targets"), nb::arg("scales"));
+  m.def("predict", predict<PyDataset>, nb::arg("dataset"), nb::arg("description"), nb::arg("weights"),
+        nb::arg("device"));
+  m.def("predict", predict<HeteroDataset>, nb::arg("dataset"), nb::arg("description"), nb::arg("weights"),
+        nb::arg("device"));
+  m.def("predict_links", predict_links, nb::arg("dataset"), nb::arg("description"), nb::arg("weights"),
+        nb::arg("device"), nb::arg("sources"), nb::arg("targets"));
   m.def("command", command, nb::arg("words"), nb::arg("starter"));
   m.def("started_as_rank", started_as_rank);
   m.def(

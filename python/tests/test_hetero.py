@@ -60,8 +60,20 @@ def test_training_has_the_numbers_of_the_command(graph, model, tmp_path):
     assert (result.predictions() == result.logits.argmax(1)).all()
     result.save(tmp_path / "own.safetensors")
     assert rodeo.load_model(tmp_path / "own.safetensors").description["model"] == model_of_file.description["model"]
-    with pytest.raises(ValueError, match=r"the graph that they were trained on: result.predictions\(\)"):
-        result.predict(graph)
+    assert (model_of_file.logits(graph) == result.logits).all() and (result.predict(graph) == result.predictions()).all()
+    nodes, edges = parts(seed=1)
+    other = rodeo.HeteroGraph({**nodes, "author": {"x": nodes["author"]["x"]}}, edges)  # without labels
+    other.save(path)
+    subprocess.run([sys.executable, "-m", "rodeo", "predict", "--weights", export, "--dataset", path, "--out", log + ".csv", "--logits",
+                    "--quiet"], check=True, env={**os.environ, "PYTHONPATH": os.path.dirname(os.path.dirname(rodeo.__file__))})
+    table = np.genfromtxt(log + ".csv", delimiter=",", names=True)
+    columns = np.stack([table[f"logit_{i}"] for i in range(3)], 1)
+    np.testing.assert_allclose(model_of_file.logits(other), columns, atol=1e-5)
+    del edges["author", "writes", "paper"]
+    for wrong, text in (rodeo.Dataset.generate("cora"), "one node type, and the model .* is for several"), (
+            rodeo.HeteroGraph(nodes, edges), "author:writes:paper"):
+        with pytest.raises(ValueError, match=text):
+            model_of_file.predict(wrong)
 
 
 def test_seeds_and_random_splits(graph):
