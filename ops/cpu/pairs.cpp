@@ -71,13 +71,14 @@ void pair_backward(const Tensor& dy, const Tensor& other, const Tensor& at, cons
   });
 }
 
-void negative_edges(const Csr& a, RandomKey key, const Tensor& src, const Tensor& dst) {
+void negative_edges(const Csr& a, const PairRange& among, RandomKey key, const Tensor& src,
+                    const Tensor& dst) {
   const auto* row_ptr = a.row_ptr.data<std::int64_t>();
   const auto* col = a.col.data<std::int32_t>();
   auto *from = src.data<std::int64_t>(), *to = dst.data<std::int64_t>();
   const std::uint64_t stream = key.stream_now();
-  for_each_element(src.numel(), [=, n = a.rows, seed = key.seed, first = key.first_row](std::int64_t i) {
-    const NegativePair pair = draw_negative(row_ptr, col, n, seed, stream, first + i);
+  for_each_element(src.numel(), [=, seed = key.seed, first = key.first_row](std::int64_t i) {
+    const NegativePair pair = draw_negative(row_ptr, col, among, seed, stream, first + i);
     from[i] = pair.col;
     to[i] = pair.row;
   });

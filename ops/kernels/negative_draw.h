@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "core/random.h"
+#include "ops/negative_edges_types.h"
 
 namespace rodeo::kernels {
 
@@ -33,19 +34,21 @@ RODEO_HOST_DEVICE bool has_edge(const std::int64_t* row_ptr, const std::int32_t*
   return false;
 }
 
-/// Pair `i` of a graph with n nodes that has a pair without an edge.
+/// Pair `i` of a graph that has a pair without an edge in the range.
 RODEO_HOST_DEVICE NegativePair draw_negative(const std::int64_t* row_ptr, const std::int32_t* col,
-                                             std::int64_t n, std::uint64_t seed, std::uint64_t stream,
+                                             const PairRange& among, std::uint64_t seed, std::uint64_t stream,
                                              std::int64_t i) {
   NegativePair pair{0, 0};
   const auto taken = [&] { return pair.row == pair.col || has_edge(row_ptr, col, pair); };
   for (int draw = 0; draw < kNegativeDraws; ++draw) {
     const Philox4 random = philox(seed, stream, static_cast<std::uint64_t>(i) * kNegativeDraws + draw);
-    pair = {below(n, random.word[0], random.word[1]), below(n, random.word[2], random.word[3])};
+    pair = {among.first_dst + below(among.num_dst, random.word[0], random.word[1]),
+            among.first_src + below(among.num_src, random.word[2], random.word[3])};
     if (!taken()) return pair;
   }
   do {
-    if (++pair.col == n) pair = {pair.row + 1 == n ? 0 : pair.row + 1, 0};
+    if (++pair.col < among.first_src + among.num_src) continue;
+    pair = {pair.row + 1 < among.first_dst + among.num_dst ? pair.row + 1 : among.first_dst, among.first_src};
   } while (taken());
   return pair;
 }

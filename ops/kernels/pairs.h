@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ops/kernels/registry.h"
+#include "ops/negative_edges_types.h"
 
 namespace rodeo::kernels {
 
@@ -20,8 +21,9 @@ RODEO_KERNEL(group_by_index, void(const Tensor& index, const Tensor& order, cons
 RODEO_KERNEL(pair_backward, void(const Tensor& dy, const Tensor& other, const Tensor& at, const Tensor& order,
                                  const Tensor& row_ptr, const Tensor& dx));
 
-/// negative_edges.h: src, dst i64 [k]
-RODEO_KERNEL(negative_edges, void(const Csr& a, RandomKey key, const Tensor& src, const Tensor& dst));
+/// negative_edges.h: src, dst i64 [k]; the range has all counts
+RODEO_KERNEL(negative_edges,
+             void(const Csr& a, const PairRange& among, RandomKey key, const Tensor& src, const Tensor& dst));
 
 /// ranking.h: positive, negative f64 or f32; metrics f64 [4]
 RODEO_KERNEL(ranking_metrics,

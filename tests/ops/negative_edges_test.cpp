@@ -79,6 +79,31 @@ TEST_P(OpsNegativeEdges, AreUniform) {
     }
 }
 
+// As of a relation between two node types.
+TEST_P(OpsNegativeEdges, StayInTheirRanges) {
+  const PairRange range{.first_src = 2, .num_src = 3, .first_dst = 5, .num_dst = 4};
+  const auto in_range = [](auto i, auto j) { return i >= 2 && i < 5 && j >= 5 && j < 9; };
+  const Sample s = sample(10, [&](auto i, auto j) { return in_range(i, j) && (i + j) % 3 == 0; });
+  const NodePairs pairs = negative_edges(s.adj.to(device()), 4000, RandomKey{5, 1}, range);
+  check_pairs(s, pairs);
+  const auto src = pairs.src.to_vector<std::int64_t>(), dst = pairs.dst.to_vector<std::int64_t>();
+  Edges seen;
+  for (std::size_t i = 0; i < src.size(); ++i) {
+    ASSERT_TRUE(in_range(src[i], dst[i])) << src[i] << " " << dst[i];
+    seen.emplace(src[i], dst[i]);
+  }
+  EXPECT_EQ(seen.size(), 8U);  // all of them
+  const Sample last = sample(10, [&](auto i, auto j) { return in_range(i, j) && !(i == 3 && j == 6); });
+  check_pairs(last, negative_edges(last.adj.to(device()), 100, RandomKey{5, 1}, range));
+  EXPECT_ERROR(negative_edges(s.adj.to(device()), 1, RandomKey(), {.first_src = 8, .num_src = 3}),
+               "[negative_edges] the source nodes 8 to 11 are not all in a graph of 10");
+  const Sample full = sample(10, in_range);
+  EXPECT_ERROR(
+      negative_edges(full.adj.to(device()), 1, RandomKey(), range),
+      "[negative_edges] every pair of the 3 and 4 nodes may be an edge: 12 edges, expected fewer than "
+      "12");
+}
+
 // One pair is free: the draws fail, the search finds it.
 TEST_P(OpsNegativeEdges, FindsTheLastFreePair) {
   const Sample s = sample(60, [](auto i, auto j) { return i != j && !(i == 41 && j == 17); });
