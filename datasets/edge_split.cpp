@@ -239,7 +239,7 @@ EdgeSplit take_edge_split(Dataset& dataset, const EdgeSplit& file, const EdgeSpl
   const Graph graph{sorted.adj.to(kCpu), sorted.weight.to(kCpu), {}};
   const std::vector<Pair>& edges = whole.edges;
   const auto count = static_cast<std::int64_t>(edges.size());
-  check(count >= 3, "split: link prediction needs at least 3 edges, got ", count);
+  check(count >= 3 || options.empty_parts, "split: link prediction needs at least 3 edges, got ", count);
 
   std::vector<int> part(edges.size(), 0);
   const bool from_file = options.parts.empty() && file.val.src.defined();
@@ -259,7 +259,7 @@ EdgeSplit take_edge_split(Dataset& dataset, const EdgeSplit& file, const EdgeSpl
     for (const std::int64_t e : split.val.to_vector<std::int64_t>()) part[e] = 1;
     for (const std::int64_t e : split.test.to_vector<std::int64_t>()) part[e] = 2;
   }
-  whole.check_parts(part, from_file ? kNameFewer : "give other shares");
+  if (!options.empty_parts) whole.check_parts(part, from_file ? kNameFewer : "give other shares");
   std::vector<Pair> parts[3];
   for (std::size_t e = 0; e < edges.size(); ++e) {
     const bool turned = out.undirected && (random_word(options.seed, kDirection, e) & 1);
@@ -273,9 +273,9 @@ EdgeSplit take_edge_split(Dataset& dataset, const EdgeSplit& file, const EdgeSpl
   out.val = out.val_by_edge ? file.val : tensors_of(parts[1]);
   out.test = out.test_by_edge ? file.test : tensors_of(parts[2]);
   const auto negatives = [&](const NodePairs& given, const NodePairs& positive, std::uint64_t stream) {
-    return from_file && given.src.defined()
-               ? given
-               : negative_edges(graph.adj, positive.src.numel(), RandomKey{options.seed, stream});
+    return from_file && given.src.defined() ? given
+                                            : negative_edges(graph.adj, positive.src.numel(),
+                                                             RandomKey{options.seed, stream}, options.among);
   };
   out.val_negative = negatives(file.val_negative, out.val, kValidation);
   out.test_negative = negatives(file.test_negative, out.test, kTest);

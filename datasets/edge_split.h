@@ -25,9 +25,11 @@ struct EdgeSplit {
 struct EdgeSplitOptions {
   /// train/val/test as random_split() reads them. Empty: the split of the file, else 85/5/10.
   std::string parts{};
-  bool symmetrize = false;  // add the reverse of every edge first
-  std::uint64_t seed = 0;   // of the split and of the negatives
-  Device sort_on = kCpu;    // that sorts the edges; the split is the same on each
+  bool symmetrize = false;   // add the reverse of every edge first
+  std::uint64_t seed = 0;    // of the split and of the negatives
+  Device sort_on = kCpu;     // that sorts the edges; the split is the same on each
+  PairRange among = {};      // what negatives are drawn from
+  bool empty_parts = false;  // allowed, and fewer than three edges
 };
 
 /// The validation and test edges that a file names (datasets/README.md): /val_edges and /test_edges [2, k],
@@ -51,7 +53,8 @@ std::vector<std::string> edge_split_violations(const std::string& path, const Da
 ///   returns  as many negatives as positives in each part without negatives of the file: negative_edges() of
 ///            the whole graph. Those of the file are no edges before `symmetrize`.
 /// A function of the edges, the options and the file on every machine. Throws Error for fewer than three
-/// edges, a part without an edge, and the violations of edge_split_violations().
+/// edges and a part without an edge, unless options.empty_parts, and the violations of
+/// edge_split_violations().
 EdgeSplit take_edge_split(Dataset& dataset, const EdgeSplit& file, const EdgeSplitOptions& options);
 
 }  // namespace rodeo

@@ -41,7 +41,7 @@ HeteroModel::HeteroModel(const HeteroModelOptions& options, const HeteroGraph& g
   check(o.conv != nullptr, "[hetero_model] conv is not set");
   check(o.in.size() == static_cast<std::size_t>(graph.num_types()), "[hetero_model] in must have ",
         graph.num_types(), " entries, one a node type, got ", o.in.size());
-  check(o.target >= 0 && o.target < graph.num_types(), "[hetero_model] target must be in [0, ",
+  check(o.target >= -1 && o.target < graph.num_types(), "[hetero_model] target must be -1 or in [0, ",
         graph.num_types(), "), got ", o.target);
   check(o.hidden >= 1 && o.classes >= 1 && o.layers >= 1,
         "[hetero_model] hidden, classes and layers must be >= 1, got ", o.hidden, ", ", o.classes, " and ",
@@ -148,7 +148,10 @@ Variable HeteroModel::forward(const HeteroGraph& graph, const std::vector<Hetero
 
 Variable HeteroModel::embed(const HeteroGraph& graph, const std::vector<HeteroInput>& inputs) {
   return run(
-      [&](std::size_t i) { return i + 1 == layers_.size() ? graph.with_targets_of(options_.target) : graph; },
+      [&](std::size_t i) {
+        const bool is_last = i + 1 == layers_.size() && options_.target >= 0;
+        return is_last ? graph.with_targets_of(options_.target) : graph;
+      },
       inputs);
 }
 
@@ -161,9 +164,9 @@ Variable HeteroModel::forward(const std::vector<HeteroGraph>& blocks,
       check(blocks[i].num_nodes(t) == blocks[i - 1].num_rows(t), "[hetero_model] block ", i, " has ",
             blocks[i].num_nodes(t), " nodes of type ", blocks[i].type(t).name, ", and the one before ",
             blocks[i - 1].num_rows(t), " destinations");
-  check(blocks.back().num_rows() == blocks.back().num_rows(options_.target),
+  check(options_.target < 0 || blocks.back().num_rows() == blocks.back().num_rows(options_.target),
         "[hetero_model] the last block must have destinations of type ",
-        blocks.back().type(options_.target).name, " alone");
+        blocks.back().type(std::max(0, options_.target)).name, " alone");
   return classify(run([&](std::size_t i) -> const HeteroGraph& { return blocks[i]; }, inputs));
 }
 

@@ -20,7 +20,7 @@ std::vector<std::string_view> hetero_conv_names();
 struct HeteroModelOptions {
   const HeteroConvKind* conv = nullptr;
   std::vector<std::int64_t> in;  // columns of the features of each type; 0: trainable rows instead
-  int target = 0;                // the type that is predicted
+  int target = 0;                // the type that is predicted; -1: all
   std::int64_t hidden = 64;      // columns between layers, of all heads
   std::int64_t classes = 0;      // columns of the result
   int layers = 2;
@@ -37,8 +37,8 @@ struct HeteroInput {
 
 /// Each type is projected to `hidden` columns (a linear layer and ReLU, or trainable rows); layers with norm,
 /// ReLU and dropout after each; a linear layer for the target type. The last layer computes the target type
-/// alone. Parameters: lins.<type name>.{weight, bias} or embeddings.<type name>, convs.<i>.*, norms.<i>.*,
-/// lin.{weight, bias}.
+/// alone; without one, all nodes, sorted by type. Parameters: lins.<type name>.{weight, bias} or
+/// embeddings.<type name>, convs.<i>.*, norms.<i>.*, lin.{weight, bias}.
 class HeteroModel : public Module {
  public:
   /// `graph` gives the types, the relations and the numbers of nodes with trainable rows; the model is called

@@ -43,6 +43,8 @@ PairRanking::PairRanking(const PairCounts& own, const std::array<PairCounts, 3>&
       row_numbers_(device),
       own_target_(target_of(own, device)),
       metrics_(Tensor::zeros({3, kRankingColumns}, DType::kF64, device)) {
+  if (options_.relations.empty()) options_.relations = {{"", sets}};
+  of_relations_ = Tensor::zeros({std::ssize(options_.relations), kRankingColumns}, DType::kF64, device);
   edges_ = {row_numbers_(sets[0].positives), row_numbers_(sets[1].positives),
             row_numbers_(sets[2].positives)};
   for (std::size_t s = 0; s < 3; ++s) targets_[s] = target_of(sets[s], device);
@@ -58,21 +60,34 @@ double PairRanking::terms(std::span<const std::int64_t> examples) const {
   return 2 * static_cast<double>(examples.size());
 }
 
+Tensor PairRanking::metrics_of(const Tensor& positive, const Tensor& negative, bool by_edge) const {
+  const std::int64_t p = positive.dim(0), q = negative.dim(0);
+  const Tensor row = ranking_metrics(positive.reshape({p}), negative.reshape({q}), options_.hits);
+  if (by_edge)
+    row.slice(kRankingMrr, kRankingHits + 1)
+        .copy_from(ranks_among_own(positive, negative.reshape({p, q / p}), options_.hits));
+  return row;
+}
+
 Tensor PairRanking::metrics(const Tensor& scores) const {
   const Tensor out = Tensor::empty({6}, DType::kF64, scores.device());
   std::int64_t at = 0;
   for (std::int64_t s = 0; s < 3; ++s) {
     const PairCounts& pairs = counts_[static_cast<std::size_t>(s)];
-    const Tensor set = scores.slice(at, at + pairs.size()), flat = set.reshape({pairs.size()}),
+    const Tensor set = scores.slice(at, at + pairs.size()),
                  row = metrics_.slice(s, s + 1).reshape({kRankingColumns});
-    row.copy_from(ranking_metrics(flat.slice(0, pairs.positives), flat.slice(pairs.positives, pairs.size()),
-                                  options_.hits));
-    if (pairs.by_edge)
-      row.slice(kRankingMrr, kRankingHits + 1)
-          .copy_from(ranks_among_own(set.slice(0, pairs.positives),
-                                     flat.slice(pairs.positives, pairs.size())
-                                         .reshape({pairs.positives, pairs.negatives / pairs.positives}),
-                                     options_.hits));
+    std::int64_t edge = 0, negative = pairs.positives;
+    for (std::size_t r = 0; r < options_.relations.size(); ++r) {
+      const PairCounts& own = options_.relations[r].sets[static_cast<std::size_t>(s)];
+      if (own.positives == 0) continue;
+      const Tensor found = metrics_of(set.slice(edge, edge + own.positives),
+                                      set.slice(negative, negative + own.negatives), own.by_edge);
+      const auto place = static_cast<std::int64_t>(r);
+      if (s == 2) of_relations_.slice(place, place + 1).reshape({kRankingColumns}).copy_from(found);
+      const double share = static_cast<double>(own.positives) / static_cast<double>(pairs.positives);
+      row.copy_from(linear_combination(share, found, edge > 0 ? 1 : 0, row));
+      edge += own.positives, negative += own.negatives;
+    }
     out.slice(2 * s, 2 * s + 1).copy_from(row.slice(options_.column, options_.column + 1));
     out.slice(2 * s + 1, 2 * s + 2)
         .copy_from(label_metrics(set, targets_[static_cast<std::size_t>(s)], {row_numbers_(pairs.size())})
@@ -88,6 +103,12 @@ std::vector<std::pair<std::string, double>> PairRanking::details() const {
   std::vector<std::pair<std::string, double>> out;
   for (int m = 0; m < kRankingColumns; ++m)
     out.emplace_back(name_of(m), all[static_cast<std::size_t>(2 * kRankingColumns + m)]);
+  if (options_.relations.size() == 1) return out;
+  const std::vector<double> by_relation = of_relations_.to_vector<double>();
+  for (std::size_t r = 0; r < options_.relations.size(); ++r)
+    if (options_.relations[r].sets[2].positives > 0)
+      out.emplace_back(fmt::format("{} of {}", name_of(options_.column), options_.relations[r].name),
+                       by_relation[r * kRankingColumns + static_cast<std::size_t>(options_.column)]);
   return out;
 }
 

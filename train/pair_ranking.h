@@ -18,15 +18,25 @@ struct PairCounts {
   std::int64_t size() const { return positives + negatives; }
 };
 
+/// Pairs of one relation in each set.
+struct RelationPairs {
+  std::string name;
+  std::array<PairCounts, 3> sets;
+};
+
 struct PairRankingOptions {
   int column = kRankingAuc;  // of ranking_metrics(): the metric
   std::int64_t hits = 50;    // K of Hits@K
+  /// Of a graph with several: the edges of a set are sorted by relation, and so are its negatives. Empty:
+  /// one.
+  std::vector<RelationPairs> relations = {};
 };
 
 /// Scores of pairs of nodes. Examples are training edges; each comes with a pair without an edge. The loss is
 /// the binary cross entropy of the scores [2 k, 1] of k edges and k such pairs behind them. MRR and Hits@K
 /// rank an edge among all negatives of its set as ranking_metrics() does; with PairCounts::by_edge among its
-/// own, as OGB's evaluators of ogbl-citation2: Hits@K is the fraction of ranks of at most K.
+/// own, as OGB's evaluators of ogbl-citation2: Hits@K is the fraction of ranks of at most K. With several
+/// relations metrics are those of each, whose mean over all edges decides; details() has both.
 class PairRanking : public Criterion {
  public:
   /// own: the training pairs that one step over the whole graph scores on this rank. sets: the training,
@@ -46,6 +56,8 @@ class PairRanking : public Criterion {
 
  private:
   std::string name_of(int column) const;  // "AUC", "Hits@50"
+  /// f64 [kRankingColumns]
+  Tensor metrics_of(const Tensor& positive, const Tensor& negative, bool by_edge) const;
 
   PairCounts own_;
   std::array<PairCounts, 3> counts_;
@@ -55,6 +67,7 @@ class PairRanking : public Criterion {
   Tensor own_target_;              // u8 [pairs, 1] of `own`
   std::array<Tensor, 3> targets_;  // u8 [pairs, 1]
   Tensor metrics_;                 // f64 [3, kRankingColumns], of the last metrics()
+  Tensor of_relations_;            // f64 [relations, kRankingColumns], of the test pairs
 };
 
 }  // namespace rodeo

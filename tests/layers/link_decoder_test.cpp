@@ -51,10 +51,31 @@ TEST_P(LayersLinkDecoder, EqualTheirFormulas) {
     want_bilinear.push_back(form);
     want_mlp.push_back(score);
   }
-  EXPECT_EQ(dot.forward(z, src(), dst()).shape(), (Shape{5, 1}));
-  EXPECT_TRUE(near(dot.forward(z, src(), dst()).value(), want_dot, 1e-12));
-  EXPECT_TRUE(near(bilinear.forward(z, src(), dst()).value(), want_bilinear, 1e-12, 1e-14));
-  EXPECT_TRUE(near(mlp.forward(z, src(), dst()).value(), want_mlp, 1e-12, 1e-14));
+  EXPECT_EQ(dot.forward(z, {src(), dst()}).shape(), (Shape{5, 1}));
+  EXPECT_TRUE(near(dot.forward(z, {src(), dst()}).value(), want_dot, 1e-12));
+  EXPECT_TRUE(near(bilinear.forward(z, {src(), dst()}).value(), want_bilinear, 1e-12, 1e-14));
+  EXPECT_TRUE(near(mlp.forward(z, {src(), dst()}).value(), want_mlp, 1e-12, 1e-14));
+}
+
+TEST_P(LayersLinkDecoder, DistmultHasARowForEachRelation) {
+  const Variable z = random_variable({6, 3}, device());
+  Random random(1);
+  const LinkDecoder decoder(DecoderKind::kDistmult, 3, random, device(), DType::kF64, 2);
+  const auto zs = doubles(z.value()), w = doubles(parameter(decoder, "rel_emb.weight"));
+  ASSERT_EQ(w.size(), 6U);
+  const std::vector<std::int64_t> from = src().to_vector<std::int64_t>(),
+                                  to = dst().to_vector<std::int64_t>(), relation{1, 0, 1, 1, 0};
+  std::vector<double> want(5), want_first(5);
+  for (std::size_t i = 0; i < 5; ++i)
+    for (std::size_t j = 0; j < 3; ++j) {
+      const double product = zs[3 * from[i] + j] * zs[3 * to[i] + j];
+      want[i] += product * w[3 * relation[i] + j], want_first[i] += product * w[j];
+    }
+  const NodePairs pairs{src(), dst(), Tensor::from(relation, device())};
+  EXPECT_TRUE(near(decoder.forward(z, pairs).value(), want, 1e-12, 1e-14));
+  EXPECT_TRUE(near(decoder.forward(z, {src(), dst()}).value(), want_first, 1e-12, 1e-14));
+  EXPECT_TRUE(layer_gradients_ok(
+      decoder, [&](const Variable& x) { return decoder.forward(x, pairs); }, z));
 }
 
 TEST_P(LayersLinkDecoder, Gradients) {
@@ -62,7 +83,10 @@ TEST_P(LayersLinkDecoder, Gradients) {
     Random random(2);
     const LinkDecoder decoder(kind, 4, random, device(), DType::kF64);
     EXPECT_TRUE(layer_gradients_ok(
-        decoder, [&](const Variable& z) { return decoder.forward(z, src(), dst()); },
+        decoder,
+        [&](const Variable& z) {
+          return decoder.forward(z, {src(), dst()});
+        },
         random_variable({6, 4}, device())))
         << name(kind);
   }
@@ -72,7 +96,7 @@ TEST_P(LayersLinkDecoder, Errors) {
   Random random;
   EXPECT_ERROR(LinkDecoder(DecoderKind::kDot, 0, random), "[link_decoder] width must be at least 1, got 0");
   EXPECT_ERROR(parse_name<DecoderKind>("--decoder", "cosine"),
-               "--decoder must be dot, mlp or bilinear, got 'cosine'");
+               "--decoder must be dot, mlp, bilinear or distmult, got 'cosine'");
 }
 
 }  // namespace

@@ -230,7 +230,6 @@ TEST(TrainHeteroOptions, SayWhatTheyAreNotFor) {
   EXPECT_EQ(error({"--blocks", "4", "--bases", "2"}),
             "--bases and --blocks are two decompositions: give one of them");
   EXPECT_EQ(error({"--ranks", "2"}), "--ranks" + why + "they are trained by one rank");
-  EXPECT_EQ(error({"--task", "link"}), "--task link" + why + "the nodes of one type are classified");
   EXPECT_EQ(error({"--reorder", "rcm"}), "--reorder" + why + "nodes keep their order");
   const TrainOptions options = options_of("rgcn", 2), gcn = published_options("gcn");
   EXPECT_ERROR(

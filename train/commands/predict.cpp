@@ -216,6 +216,8 @@ void predict(const PredictOptions& options) {
   WeightsInfo info = info_of(weights, file, options);
   const bool graphs = info.options.task == TaskKind::kGraph;
   const bool of_links = info.options.task == TaskKind::kLink;
+  check(!of_links || !has_relations(info.options), file, ": are weights of ", info.options.model,
+        " of --task link, which rodeo_predict does not score pairs by: it does of graphs of one node type");
   check(link == of_links || (of_links && options.embeddings),
         link ? "--edges is for weights of --task link, got " : "--edges FILE is required: pairs to score by ",
         file, link ? str(", of --task ", name(info.options.task)) : ", weights of --task link");

@@ -18,6 +18,7 @@
 #include "train/task/label_checks.h"
 #include "train/task/layerwise.h"
 #include "train/task/model_registry.h"
+#include "train/task/relation_split.h"
 #include "train/timing.h"
 
 namespace rodeo {
@@ -42,6 +43,11 @@ void check_reached(const HeteroGraph& graph, const HeteroDataset& dataset) {
        ": give --undirected, which adds the reverse of each relation");
 }
 
+/// The type whose labels are learned; null for links, which are of all types.
+const Dataset* target_of(const HeteroDataset& dataset, const TrainOptions& options) {
+  return options.task == TaskKind::kLink ? nullptr : &dataset.types[static_cast<std::size_t>(dataset.target)];
+}
+
 /// What the weights will say of the dataset; scales follow.
 TrainedTypes describe_types(const HeteroDataset& dataset) {
   TrainedTypes out;
@@ -49,7 +55,6 @@ TrainedTypes describe_types(const HeteroDataset& dataset) {
     out.types.push_back({type.name, type.num_nodes, type.num_features, {}});
   for (const HeteroRelation& relation : dataset.relations)
     out.relations.push_back(dataset.relation_name(relation));
-  out.target = dataset.types[static_cast<std::size_t>(dataset.target)].name;
   return out;
 }
 
@@ -110,8 +115,7 @@ std::vector<HeteroInput> make_inputs(HeteroDataset& dataset, const TrainOptions&
 }
 
 /// Labels and split of the target type.
-void add_labels(const HeteroDataset& dataset, Device device, NodeTask& task) {
-  const Dataset& target = dataset.types[static_cast<std::size_t>(dataset.target)];
+void add_labels(const Dataset& target, Device device, NodeTask& task) {
   task.class_names = target.class_names;
   task.split_sizes = {target.split.train.numel(), target.split.val.numel(), target.split.test.numel()};
   find_majority(target.y, target.split.test, task);
@@ -123,11 +127,12 @@ void add_labels(const HeteroDataset& dataset, Device device, NodeTask& task) {
 }
 
 HeteroModelOptions model_options(const HeteroDataset& dataset, const TrainOptions& o) {
+  const Dataset* target = target_of(dataset, o);
   HeteroModelOptions out{.conv = &find_hetero_conv(o.model),
                          .in = {},
-                         .target = dataset.target,
+                         .target = o.task == TaskKind::kLink ? -1 : dataset.target,
                          .hidden = traits_of(o).heads ? o.hidden * o.heads : o.hidden,
-                         .classes = dataset.types[static_cast<std::size_t>(dataset.target)].num_classes,
+                         .classes = target ? target->num_classes : o.embedding,
                          .layers = o.layers,
                          .dropout = o.dropout,
                          .norm = o.trunk.norm};
@@ -155,7 +160,8 @@ void check_hetero_options(const TrainOptions& o) {
   const auto refuse = [&](bool given, std::string_view option, std::string_view why) {
     check(!given, option, " is not for --model ", o.model, ", of graphs of several node types: ", why);
   };
-  refuse(o.task != TaskKind::kNode, str("--task ", name(o.task)), "the nodes of one type are classified");
+  check(o.task != TaskKind::kLink || o.batch == 0, "--batch is not for --task link with --model ", o.model,
+        ": links of relations are trained on the whole graph");
   refuse(o.batch_by_parts, "--batch-by parts", "batches are nodes of one type and sampled neighbours");
   const bool places = o.features_on == FeaturesOn::kHost || o.features_on == FeaturesOn::kDisk;
   refuse(places, str("--features-on ", name(o.features_on)), "features are on the device");
@@ -226,17 +232,24 @@ NodeRun build_run(HeteroDataset& dataset, const TrainedTypes* trained, const Tra
   reset_peak_memory(device);
   HeteroGraph graph;
   std::vector<HeteroInput> inputs;
+  std::vector<LinkRelation> links;
   task.convert_ms = timed(device, [&] {
+    const Dataset* target = target_of(dataset, options);
+    if (!target && !trained) links = take_relation_splits(dataset, options, device);
     graph = make_graph(dataset, options, device);
-    check_reached(graph, dataset);
-    const Dataset& target = dataset.types[static_cast<std::size_t>(dataset.target)];
+    if (target) check_reached(graph, dataset);
     task.name = dataset.name;
     task.num_nodes = graph.num_nodes(), task.num_edges = graph.num_edges();
-    task.num_features = target.num_features;
-    task.num_classes = target.num_classes;
+    task.num_features = target ? target->num_features : 0;
+    task.num_classes = target ? target->num_classes : options.embedding;
     task.types = describe_types(dataset);
+    if (target) task.types.target = target->name;
     inputs = make_inputs(dataset, options, device, trained, task);
-    if (!trained) add_labels(dataset, device, task);
+    if (trained) return;
+    if (target)
+      add_labels(*target, device, task);
+    else
+      task.label = Tensor::zeros({task.num_nodes}, DType::kI64, device);
   });
   task.convert_peak_bytes = memory_stats(device).peak;
   task.x = Features(Tensor::zeros({1, 1}, DType::kF32, device));
@@ -254,15 +267,19 @@ NodeRun build_run(HeteroDataset& dataset, const TrainedTypes* trained, const Tra
   model.algorithms = fmt::format("{} relations{}, precision {}", graph.num_relations(),
                                  options.undirected ? " with their reverses" : "", name(options.precision));
   model.module = std::move(made);
+  if (!links.empty()) {
+    add_decoder(run, options, std::ssize(links));
+    set_link_parts(run, links, options);
+  } else if (!trained) {
+    set_criterion(run, options);
+  }
   return run;
 }
 
 }  // namespace
 
 NodeRun make_hetero_run(HeteroDataset dataset, const TrainOptions& options, Device device) {
-  NodeRun run = build_run(dataset, nullptr, options, device);
-  set_criterion(run, options);
-  return run;
+  return build_run(dataset, nullptr, options, device);
 }
 
 NodeRun make_hetero_prediction_run(HeteroDataset dataset, const TrainedTypes& trained, std::int64_t classes,
@@ -278,8 +295,9 @@ NodeRun make_hetero_prediction_run(HeteroDataset dataset, const TrainedTypes& tr
 NodeRun load_hetero_run(const std::string& file, const TrainOptions& options, Device device) {
   HeteroDataset dataset;
   const double load_ms = timed(kCpu, [&] {
-    dataset =
-        load_hetero_dataset(file, {.need = Need::kTraining, .split = options.split, .seed = options.seed});
+    const bool links = options.task == TaskKind::kLink;
+    dataset = load_hetero_dataset(
+        file, {.need = links ? Need::kGraph : Need::kTraining, .split = options.split, .seed = options.seed});
   });
   NodeRun run = make_hetero_run(std::move(dataset), options, device);
   run.task.load_ms = load_ms;

@@ -1,4 +1,5 @@
-/// Classification and regression of the nodes of one type, in a graph of several node types and relations.
+/// Classification and regression of the nodes of one type, and links of relations, in a graph of several node
+/// types and relations.
 #pragma once
 
 #include <string>
@@ -19,7 +20,7 @@ RunPlan plan_hetero_run(const std::string& file, const TrainOptions& options, De
 
 /// Builds options.model for the target type of `dataset`, which is on the host. With options.undirected each
 /// relation gets its reverse. Node types without features get trainable rows. Predictions are of the target
-/// type's nodes. Throws Error where no relation leads to the target type.
+/// type's nodes; of links, embeddings of all nodes. Throws Error where no relation leads to the target type.
 NodeRun make_hetero_run(HeteroDataset dataset, const TrainOptions& options, Device device);
 
 /// Without a criterion, for predictions of `classes` columns for nodes of the type that `trained` names.

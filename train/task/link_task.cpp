@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <numeric>
 #include <utility>
@@ -40,8 +41,10 @@ struct ScoredPairs {
   std::vector<std::int64_t> positives, negatives;  // of each rank
   std::int64_t first_negative = 0;                 // of the rank, among those of all ranks
 
-  NodePairs drawn() const {
-    return {pairs.src.slice(own.positives, own.size()), pairs.dst.slice(own.positives, own.size())};
+  /// The rank's negatives from `begin` to `end` of those of all ranks.
+  NodePairs drawn(std::int64_t begin, std::int64_t end) const {
+    begin += own.positives - first_negative, end += own.positives - first_negative;
+    return {pairs.src.slice(begin, end), pairs.dst.slice(begin, end)};
   }
 };
 
@@ -61,30 +64,51 @@ ScoredPairs scored_pairs(const NodePairs& positive, const NodePairs& negative, D
     const std::int64_t begin = std::accumulate(all.begin(), all.begin() + ranks.rank(), std::int64_t{0}),
                        end = begin + all[static_cast<std::size_t>(ranks.rank())];
     if (first) *first = begin;
-    return NodePairs{pairs.src.slice(begin, end), pairs.dst.slice(begin, end)};
+    return NodePairs{pairs.src.slice(begin, end), pairs.dst.slice(begin, end),
+                     pairs.relation.slice(begin, end)};
   };
   const NodePairs edges = cut(positive, out.positives, nullptr),
                   draws = cut(negative, out.negatives, &out.first_negative);
   out.pairs = {concat_rows(std::vector{edges.src, draws.src}).to(device),
-               concat_rows(std::vector{edges.dst, draws.dst}).to(device)};
+               concat_rows(std::vector{edges.dst, draws.dst}).to(device),
+               concat_rows(std::vector{edges.relation, draws.relation}).to(device)};
   out.own = {edges.src.numel(), draws.src.numel()};
   return out;
+}
+
+/// A set of all relations, one behind the other.   part: of a relation
+template <class Part>
+NodePairs join(const std::vector<LinkRelation>& relations, const Part& part) {
+  std::vector<Tensor> src, dst, number;
+  for (std::size_t r = 0; r < relations.size(); ++r) {
+    const NodePairs pairs = part(r);
+    src.push_back(pairs.src), dst.push_back(pairs.dst);
+    number.push_back(Tensor::full(pairs.src.shape(), static_cast<double>(r), DType::kI64));
+  }
+  return {concat_rows(src), concat_rows(dst), concat_rows(number)};
 }
 
 /// Scores of pairs from embeddings. Its memory stays in place: a CUDA graph may hold it.
 struct PairScores {
   std::function<Variable(const StepInput&)> predict;
   const LinkDecoder* decoder = nullptr;
-  Adjacency graph;
+  std::vector<LinkRelation> relations;
   ScoredPairs training;  // its negatives are drawn in every step
   std::array<ScoredPairs, 3> sets;
   Random random;
   Communicator ranks;
 
   Variable training_scores() {
-    RandomKey key = random.next();
-    key.first_row = training.first_negative;
-    negative_edges(graph, key, training.drawn());
+    std::int64_t first = 0;  // negative of the relation, among those of all
+    for (const LinkRelation& relation : relations) {
+      RandomKey key = random.next();
+      const std::int64_t last = first + relation.split.train.src.numel(),
+                         begin = std::max(first, training.first_negative),
+                         end = std::min(last, training.first_negative + training.own.negatives);
+      key.first_row = begin - first;
+      if (begin < end) negative_edges(relation.graph, key, training.drawn(begin, end), relation.among);
+      first = last;
+    }
     return predict({.pairs = &training.pairs});
   }
 
@@ -93,7 +117,7 @@ struct PairScores {
     const Variable z = predict({});
     std::vector<Tensor> all;
     for (const ScoredPairs& set : sets) {
-      const Tensor own = decoder->forward(z, set.pairs.src, set.pairs.dst).value();
+      const Tensor own = decoder->forward(z, set.pairs).value();
       if (ranks.size() == 1) {
         all.push_back(own);
       } else {
@@ -107,15 +131,15 @@ struct PairScores {
 
 }  // namespace
 
-void add_decoder(NodeRun& run, const TrainOptions& options) {
+void add_decoder(NodeRun& run, const TrainOptions& options, std::int64_t relations) {
   NodeModel& model = run.model;
   Random random(options.seed ^ kLinkSeed);
-  auto decoder =
-      std::make_unique<LinkDecoder>(options.decoder, options.embedding, random, run.task.x.device());
+  auto decoder = std::make_unique<LinkDecoder>(options.decoder, options.embedding, random,
+                                               run.task.x.device(), DType::kF32, relations);
   model.predict = [encode = std::move(model.predict), nodes = run.task.partition,
                    score = decoder.get()](const StepInput& in) {
     const Variable z = nodes ? all_gather(*nodes, encode(in)) : encode(in);
-    return in.pairs ? score->forward(z, in.pairs->src, in.pairs->dst) : z;
+    return in.pairs ? score->forward(z, *in.pairs) : z;
   };
   if (const std::vector<Variable> own = decoder->parameters(); !own.empty())
     model.groups.push_back({own, {.lr = options.lr}});
@@ -123,49 +147,65 @@ void add_decoder(NodeRun& run, const TrainOptions& options) {
   model.text += fmt::format(", {} decoder of {} columns", name(options.decoder), options.embedding);
 }
 
-void set_link_parts(NodeRun& run, const EdgeSplit& split, const Adjacency& graph,
-                    const TrainOptions& options) {
+void set_link_parts(NodeRun& run, const std::vector<LinkRelation>& relations, const TrainOptions& options) {
   auto& [task, model] = run;
   const Device device = task.x.device();
   const Tensor place = task.order.defined() ? inverse_order(task.order) : Tensor();
-  const auto ordered = [&](const NodePairs& pairs) {  // in the task's node order
-    return place.defined() ? NodePairs{take(place, pairs.src), take(place, pairs.dst)} : pairs;
+  const auto joined = [&](const NodePairs EdgeSplit::*set) {  // in the task's node order
+    return join(relations, [&](std::size_t r) {
+      const NodePairs& pairs = relations[r].split.*set;
+      return place.defined() ? NodePairs{take(place, pairs.src), take(place, pairs.dst)} : pairs;
+    });
   };
-  const NodePairs train = ordered(split.train);  // on the host
+  const NodePairs train = joined(&EdgeSplit::train);  // on the host
   auto shared = std::make_shared<PairScores>();
   PairScores& scores = *shared;
   scores.predict = model.predict;
   scores.decoder = &static_cast<const LinkModel&>(*model.module).decoder();
-  scores.graph = graph;
+  scores.relations = relations;
   if (task.partition) scores.ranks = task.partition->ranks();
   scores.random = Random(options.seed ^ (kLinkSeed + 1));
   // The pairs of evaluations stay the same; those of training are drawn over in the first step.
-  const NodePairs fixed = negative_edges(graph, train.src.numel(), scores.random.next());
-  const NodePairs drawn{fixed.src.to(kCpu), fixed.dst.to(kCpu)};
+  const NodePairs drawn = join(relations, [&](std::size_t r) {
+    const auto& [name, split, graph, among] = relations[r];
+    const NodePairs fixed = negative_edges(graph, split.train.src.numel(), scores.random.next(), among);
+    return NodePairs{fixed.src.to(kCpu), fixed.dst.to(kCpu)};
+  });
   scores.training = scored_pairs(train, drawn, device, scores.ranks);
-  scores.sets = {scored_pairs(train, drawn, device, scores.ranks),
-                 scored_pairs(ordered(split.val), ordered(split.val_negative), device, scores.ranks),
-                 scored_pairs(ordered(split.test), ordered(split.test_negative), device, scores.ranks)};
-  if (split.in_both > 0)
-    task.warnings.push_back(fmt::format("{} of {} validation edges are test edges, too: both count them",
-                                        split.in_both, split.val.src.numel()));
-  scores.sets[1].of_all.by_edge = split.val_by_edge;
-  scores.sets[2].of_all.by_edge = split.test_by_edge;
+  scores.sets = {
+      scored_pairs(train, drawn, device, scores.ranks),
+      scored_pairs(joined(&EdgeSplit::val), joined(&EdgeSplit::val_negative), device, scores.ranks),
+      scored_pairs(joined(&EdgeSplit::test), joined(&EdgeSplit::test_negative), device, scores.ranks)};
+  PairRankingOptions ranking{.column = static_cast<int>(options.link_metric), .hits = options.hits};
+  for (const LinkRelation& relation : relations) {
+    const EdgeSplit& s = relation.split;
+    if (s.in_both > 0)
+      task.warnings.push_back(fmt::format("{} of {} validation edges are test edges, too: both count them",
+                                          s.in_both, s.val.src.numel()));
+    const auto count = [](const NodePairs& edges, const NodePairs& negatives, bool by_edge) {
+      return PairCounts{edges.src.numel(), negatives.src.numel(), by_edge};
+    };
+    ranking.relations.push_back({relation.name,
+                                 {count(s.train, s.train, false), count(s.val, s.val_negative, s.val_by_edge),
+                                  count(s.test, s.test_negative, s.test_by_edge)}});
+  }
   TrainerParts& parts = model.parts;
   parts.forward = [shared, module = model.module.get()](const StepInput& in) {
     if (in.batch) return shared->predict(in);
     return module->training() ? shared->training_scores() : shared->all_scores();
   };
-  if (model.mini_batches)
+  if (model.mini_batches) {
+    const auto& [name, split, graph, among] = relations.front();
     parts.source = make_steps(*model.mini_batches, std::make_unique<PairBatchSampler>(
                                                        train, graph, model.mini_batches->sampler,
                                                        PairBatchOptions{.batch_size = options.batch,
                                                                         .seed = options.seed,
                                                                         .undirected = split.undirected},
                                                        task.ranks));
+  }
   parts.criterion = std::make_shared<PairRanking>(
       scores.training.own, std::array{scores.sets[0].of_all, scores.sets[1].of_all, scores.sets[2].of_all},
-      device, PairRankingOptions{.column = static_cast<int>(options.link_metric), .hits = options.hits});
+      device, ranking);
   parts.metrics = parts.criterion;
   task.metric = parts.metrics->metric_name();
   task.parts_of = "edges";

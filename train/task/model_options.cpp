@@ -71,9 +71,15 @@ void add_model_options(OptionGroup model, const ModelEntry& entry) {
                    : "Read the file's edge features (edge_attr): GINE, ReLU of a neighbour plus its edge");
   model.integer(kModel | kLink, "embedding", field(&TrainOptions::embedding), 1,
                 "Columns of a node's embedding, which the decoder reads");
-  model.choice(kModel | kLink, "decoder", field(&TrainOptions::decoder),
-               "Score of a pair of nodes from their embeddings. dot: their dot product; mlp: two layers on "
-               "their elementwise product; bilinear: u^T W v");
+  model.choice(
+      kModel | kLink, "decoder", field(&TrainOptions::decoder),
+      "Score of a pair of nodes from their embeddings. dot: their dot product; mlp: two layers on "
+      "their elementwise product; bilinear: u^T W v; distmult: their elementwise product with weights "
+      "of the relation");
+  if (entry.relations)
+    model.text(kModel | kLink, "relation", field(&TrainOptions::relation), "NAME",
+               "The relation whose edges are predicted, NAME or SOURCE:NAME:TARGET (default: all of the "
+               "file, by --decoder distmult)");
   if (traits.heads) add_heads(model, entry.relations);
   if (entry.relations)
     model.choice(kModel, "norm", field(&TrunkParts::norm),

@@ -167,7 +167,7 @@ NodeRun build_run(DataSource source, RunPlan plan, const TrainOptions& options, 
   if (links) add_decoder(run, options);
   if (purpose == Purpose::kPrediction) return run;
   if (links)
-    set_link_parts(run, pairs, graph.messages.to(device), options);
+    set_link_parts(run, {{.name = {}, .split = pairs, .graph = graph.messages.to(device)}}, options);
   else
     set_criterion(run, options);
   return run;
@@ -188,7 +188,8 @@ RunPlan plan_source(const DataSource& source, const TrainOptions& options, Devic
 
 NodeRun make_run(DataSource source, const TrainOptions& options, Device device, const Communicator& ranks) {
   if (HeteroDataset& hetero = source.hetero; !hetero.types.empty()) {
-    choose_split(hetero.types.at(static_cast<std::size_t>(hetero.target)), options);
+    if (options.task == TaskKind::kNode)
+      choose_split(hetero.types.at(static_cast<std::size_t>(hetero.target)), options);
     return make_hetero_run(std::move(hetero), options, device);
   }
   RunPlan plan = plan_source(source, options, device, ranks);

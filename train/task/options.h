@@ -100,6 +100,7 @@ struct TrainOptions : TrainerOptions {
   TaskKind task = TaskKind::kNode;
   std::string split;       // "60/20/20" or "0.6/0.2/0.2": random; "2": the file's third; empty: its masks
   std::string edge_split;  // kLink: "85/5/10": random; empty: of the file, else 85/5/10
+  std::string relation;    // kLink, of several node types: whose edges are predicted; empty: all
   bool undirected = false;
   InputFeatures input_features = InputFeatures::kFile;
   FeatureScaling normalize_features = FeatureScaling::kAuto;

@@ -1,0 +1,276 @@
+// Link prediction on relations: learns, is the same in every run, and does not see the edges it is tested on.
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "datasets/synthetic_hetero.h"
+#include "ops/dense.h"
+#include "tests/support/devices.h"
+#include "tests/support/near.h"
+#include "tests/support/temp_dir.h"
+#include "train/commands/predict.h"
+#include "train/commands/train_run.h"
+#include "train/io/run_state.h"
+#include "train/pair_ranking.h"
+#include "train/task/hetero_task.h"
+#include "train/task/model_registry.h"
+#include "train/task/node_model.h"
+#include "train/task/relation_split.h"
+
+namespace rodeo::test {
+namespace {
+
+class TrainHeteroLink : public OnDevice {};
+RODEO_ON_ALL_DEVICES(TrainHeteroLink);
+
+using Ids = std::vector<std::int64_t>;
+using Pairs = std::set<std::pair<std::int64_t, std::int64_t>>;  // (source, target)
+
+HeteroDataset small_graph() {
+  return synthesize_hetero({.preset = "mag", .nodes = 600, .features = 8, .classes = 4});
+}
+
+/// 40 users, who have trainable rows, buy most of the 60 items of their group. Items have noise as features.
+HeteroDataset shop() {
+  HeteroDataset out;
+  out.name = "shop";
+  for (const auto& [name, count] : {std::pair{"user", 40}, std::pair{"item", 60}}) {
+    Dataset& type = out.types.emplace_back();
+    type.name = name, type.num_nodes = count;
+  }
+  out.types[1].num_features = 4;
+  out.types[1].x = uniform({60, 4}, -1, 1, RandomKey{1, 1});
+  Ids src, dst, from, to;
+  for (std::int64_t u = 0; u < 40; ++u)
+    for (std::int64_t i = u % 4; i < 60; i += 4)
+      if ((u * 7 + i) % 5 != 0) src.push_back(u), dst.push_back(i);
+  for (std::int64_t i = 0; i < 60; ++i) from.push_back(i), to.push_back((i + 4) % 60);
+  out.relations = {{"buys", 0, 1, Tensor::from(src), Tensor::from(dst)},
+                   {"near", 1, 1, Tensor::from(from), Tensor::from(to)}};
+  return out;
+}
+
+/// Entities of 4 groups of 15. likes: within a group; follows: to the next group; knows: both directions.
+HeteroDataset knowledge() {
+  HeteroDataset out;
+  out.name = "kg";
+  Dataset& entity = out.types.emplace_back();
+  entity.name = "entity", entity.num_nodes = 60;
+  Ids likes[2], follows[2], knows[2];
+  for (std::int64_t i = 0; i < 60; ++i)
+    for (std::int64_t j = 0; j < 60; ++j) {
+      if (i == j || (i + 2 * j) % 3 == 1) continue;  // of both directions one is left
+      if (j % 4 == i % 4) likes[0].push_back(i), likes[1].push_back(j);
+      if (j % 4 == (i + 1) % 4) follows[0].push_back(i), follows[1].push_back(j);
+      if (j % 4 == i % 4 && i < j)
+        for (const bool turned : {false, true})
+          knows[0].push_back(turned ? j : i), knows[1].push_back(turned ? i : j);
+    }
+  out.relations = {{"likes", 0, 0, Tensor::from(likes[0]), Tensor::from(likes[1])},
+                   {"follows", 0, 0, Tensor::from(follows[0]), Tensor::from(follows[1])},
+                   {"knows", 0, 0, Tensor::from(knows[0]), Tensor::from(knows[1])},
+                   {"rare", 0, 0, Tensor::from(Ids{3}), Tensor::from(Ids{5})}};
+  return out;
+}
+
+TrainOptions options_of(std::string_view model, int epochs, std::string relation = {}) {
+  TrainOptions options = published_options(model, TaskKind::kLink);
+  options.epochs = epochs;
+  options.undirected = true;
+  options.hidden = find_model(model).conv->traits.heads ? 4 : 16;
+  options.embedding = 16;
+  options.relation = std::move(relation);
+  if (options.relation.empty()) options.decoder = DecoderKind::kDistmult;
+  return options;
+}
+
+struct Result {
+  TrainSummary summary;
+  std::vector<std::pair<std::string, double>> details;
+  StateDict state;
+};
+
+Result train(HeteroDataset data, const TrainOptions& options, Device device, bool cuda_graph = true) {
+  const NodeRun run = make_hetero_run(std::move(data), options, device);
+  Trainer trainer = make_trainer(run, {.epochs = options.epochs, .cuda_graph = cuda_graph});
+  const TrainSummary summary = trainer.fit();
+  return {summary, run.model.parts.metrics->details(), run.model.module->state_dict()};
+}
+
+void expect_same_bits(const Result& one, const Result& two) {
+  ASSERT_EQ(one.state.size(), two.state.size());
+  for (std::size_t i = 0; i < one.state.size(); ++i)
+    EXPECT_TRUE(same_bits(one.state[i].second, two.state[i].second)) << one.state[i].first;
+}
+
+TEST_P(TrainHeteroLink, EveryModelLearnsARelationTheSameInEveryRun) {
+  for (const ModelEntry& entry : hetero_model_registry()) {
+    SCOPED_TRACE(entry.name);
+    TrainOptions options = options_of(entry.name, 60, "buys");
+    options.dropout = 0;
+    const Result one = train(shop(), options, device()),
+                 two = train(shop(), options, device(), /*cuda_graph=*/false);
+    EXPECT_GT(one.summary.best.test, 0.8);  // the AUC of chance is 0.5
+    EXPECT_LT(one.summary.last.val_loss, 0.65);
+    EXPECT_EQ(one.details.size(), 4U);
+    expect_same_bits(one, two);
+  }
+}
+
+TEST_P(TrainHeteroLink, OneTableOfDistmultLearnsAllRelations) {
+  TrainOptions options = options_of("rgcn", 40);
+  options.link_metric = kRankingMrr, options.hits = 10;
+  const Result one = train(knowledge(), options, device()),
+               two = train(knowledge(), options, device(), /*cuda_graph=*/false);
+  expect_same_bits(one, two);
+  const auto table = std::ranges::find(one.state, "decoder.rel_emb.weight", &StateDict::value_type::first);
+  ASSERT_NE(table, one.state.end());
+  EXPECT_EQ(table->second.shape(), (Shape{4, 16}));
+  ASSERT_EQ(one.details.size(), 7U);  // four means, and a relation each; "rare" is for training alone
+  EXPECT_EQ(one.details[4].first, "MRR of entity:likes:entity");
+  EXPECT_EQ(one.details[6].first, "MRR of entity:knows:entity");
+  EXPECT_GT(one.details[kRankingAuc].second, 0.8);
+}
+
+Pairs pairs_of(const Tensor& src, const Tensor& dst) {
+  const Ids from = src.to(DType::kI64).to_vector<std::int64_t>(),
+            to = dst.to(DType::kI64).to_vector<std::int64_t>();
+  Pairs out;
+  for (std::size_t i = 0; i < from.size(); ++i) out.emplace(from[i], to[i]);
+  return out;
+}
+
+// A model that read them would know the answer.
+TEST(TrainHeteroLinkSplit, HeldOutEdgesAndTheirReversesAreNoMessages) {
+  HeteroDataset data = small_graph();
+  const HeteroRelation writes = data.relations[1];
+  ASSERT_EQ(writes.name, "writes");
+  data.relations.push_back({"rev_writes", writes.target, writes.source, writes.dst, writes.src});
+  const HeteroDataset before = data;
+  TrainOptions options = options_of("rgcn", 1, "author:writes:paper");
+  options.edge_split = "60/20/20";
+  const std::vector<LinkRelation> links = take_relation_splits(data, options, kCpu);
+  ASSERT_EQ(links.size(), 1U);
+  const auto& [name, split, graph, among] = links[0];
+  EXPECT_EQ(name, "author:writes:paper");
+  const std::int64_t papers = data.types[0].num_nodes, authors = data.types[1].num_nodes;
+  ASSERT_EQ(data.types[1].name, "author");
+  const Pairs all = pairs_of(writes.src, writes.dst),
+              kept = pairs_of(data.relations[1].src, data.relations[1].dst),
+              reverse = pairs_of(data.relations.back().src, data.relations.back().dst);
+  std::size_t held = 0;
+  for (const NodePairs* part : {&split.val, &split.test})
+    for (const auto& [src, dst] : pairs_of(part->src, part->dst)) {
+      const std::int64_t author = src - papers;  // types are numbered one behind the other
+      ++held;
+      ASSERT_TRUE(all.contains({author, dst}));
+      EXPECT_FALSE(kept.contains({author, dst}));
+      EXPECT_FALSE(reverse.contains({dst, author}));
+    }
+  EXPECT_NEAR(static_cast<double>(held), 0.4 * static_cast<double>(all.size()), 1);
+  EXPECT_EQ(kept.size() + held, all.size());
+  EXPECT_EQ(reverse.size(), kept.size());
+  EXPECT_EQ(graph.num_edges(), std::ssize(kept));
+  EXPECT_TRUE(same_bits(data.relations[2].src, before.relations[2].src));
+  for (const NodePairs* part : {&split.val_negative, &split.test_negative})
+    for (const auto& [src, dst] : pairs_of(part->src, part->dst)) {
+      EXPECT_TRUE(src >= papers && src < papers + authors && dst >= 0 && dst < papers);
+      EXPECT_FALSE(all.contains({src - papers, dst}));
+    }
+}
+
+// With all relations, the one that is a reverse is for messages alone.
+TEST(TrainHeteroLinkSplit, BothDirectionsOfARelationAreOnePrediction) {
+  HeteroDataset data = knowledge();
+  const HeteroRelation likes = data.relations[0];
+  data.relations.push_back({"rev_likes", 0, 0, likes.dst, likes.src});
+  const std::vector<LinkRelation> links = take_relation_splits(data, options_of("rgcn", 1), kCpu);
+  ASSERT_EQ(links.size(), 4U);
+  EXPECT_FALSE(links[0].split.undirected);
+  ASSERT_TRUE(links[2].split.undirected);  // "knows" has each edge in both directions
+  const Pairs knows = pairs_of(data.relations[2].src, data.relations[2].dst),
+              turned = pairs_of(data.relations[4].src, data.relations[4].dst);
+  for (const auto& [src, dst] : pairs_of(links[2].split.test.src, links[2].split.test.dst)) {
+    EXPECT_FALSE(knows.contains({src, dst}));
+    EXPECT_FALSE(knows.contains({dst, src}));
+  }
+  for (const auto& [src, dst] : pairs_of(links[0].split.test.src, links[0].split.test.dst))
+    EXPECT_FALSE(turned.contains({dst, src}));
+}
+
+TEST(TrainHeteroLinkMetrics, AreMeansOverTheEdgesOfRelations) {
+  const Tensor scores = Tensor::from<float>({3, 1, 2, 0, 5, 4, 2.5F, 6, 1.5F}, {9, 1});
+  const PairCounts three{3, 6}, none{0, 0};
+  // Relation a: an edge of score 3 and negatives 0 and 5. b: edges 1 and 2, negatives 4, 2.5, 6, 1.5.
+  const PairRanking criterion(
+      {1, 1}, {none, none, three}, kCpu,
+      {.column = kRankingMrr, .relations = {{"a", {none, none, {1, 2}}}, {"b", {none, none, {2, 4}}}}});
+  const double a = 1. / 2, b = (1. / 5 + 1. / 4) / 2;
+  EXPECT_NEAR(criterion.metrics(scores).to_vector<double>()[4], (a + 2 * b) / 3, 1e-12);
+  const auto details = criterion.details();
+  ASSERT_EQ(details.size(), 6U);
+  EXPECT_EQ(details[4].first, "MRR of a");
+  EXPECT_NEAR(details[4].second, a, 1e-12);
+  EXPECT_NEAR(details[5].second, b, 1e-12);
+}
+
+TEST(TrainHeteroLinkFiles, WeightsSayWhatTheyAreOfAndARunIsResumed) {
+  const TempDir dir;
+  save_hetero_dataset(small_graph(), dir / "mag.h5");
+  TrainOptions options = options_of("rgcn", 3, "cites");
+  options.dataset = dir / "mag.h5";
+  options.export_file = dir / "w.safetensors", options.report = dir / "r.html";
+  options.checkpoint = dir / "checkpoint";
+  RunObserver observer;
+  const auto run = [&](int epochs, bool resume) {
+    options.epochs = epochs, options.resume = resume;
+    Recorder recorder(options, /*writes=*/true);
+    return train_run({.file = options.dataset}, options, kCpu, {}, recorder, observer).summary;
+  };
+  run(3, false);
+  const TrainSummary resumed = run(6, true);
+  std::filesystem::remove_all(options.checkpoint);
+  EXPECT_EQ(resumed.last.val_loss, run(6, false).last.val_loss);
+  const WeightsInfo info = read_info(read_safetensors(options.export_file), "w");
+  EXPECT_EQ(info.options.relation, "cites");
+  EXPECT_EQ(info.options.task, TaskKind::kLink);
+  EXPECT_ERROR(
+      predict({.dataset = dir / "mag.h5", .weights = options.export_file, .out = {}}),
+      options.export_file +
+          ": are weights of rgcn of --task link, which rodeo_predict does not score pairs by: it does "
+          "of graphs of one node type");
+}
+
+TEST(TrainHeteroLinkOptions, SayWhatTheyNeed) {
+  const auto error = [](HeteroDataset data, const TrainOptions& options) {
+    return error_of([&] { make_hetero_run(std::move(data), options, kCpu); });
+  };
+  const std::string names =
+      "entity:likes:entity, entity:follows:entity, entity:knows:entity, entity:rare:entity";
+  EXPECT_EQ(error(knowledge(), options_of("rgcn", 1, "hates")),
+            "--relation hates: kg has no such relation, but " + names);
+  TrainOptions dot = options_of("rgcn", 1);
+  dot.decoder = DecoderKind::kDot;
+  EXPECT_EQ(error(knowledge(), dot),
+            "--decoder dot scores a pair alike in all 4 relations of kg: give --decoder distmult, or "
+            "--relation, one of " +
+                names);
+  HeteroDataset two = small_graph();
+  two.relations[2].name = "writes";
+  EXPECT_NE(
+      error(two, options_of("rgcn", 1, "writes")).find("mag-like has several of that name: give one of "),
+      std::string::npos);
+  TrainOptions batch = options_of("rgat", 1, "likes");
+  batch.batch = 10;
+  EXPECT_EQ(
+      error(knowledge(), batch),
+      "--batch is not for --task link with --model rgat: links of relations are trained on the whole graph");
+  TrainOptions shares = options_of("rgcn", 1);
+  shares.edge_split = "100/0/0";
+  EXPECT_NE(error(knowledge(), shares).find("kg: the split leaves no validation edges"), std::string::npos);
+  EXPECT_EQ(error(knowledge(), options_of("rgcn", 1, "rare")),
+            "split: link prediction needs at least 3 edges, got 1");
+}
+
+}  // namespace
+}  // namespace rodeo::test
