@@ -1,7 +1,10 @@
 // Link prediction on relations: learns, is the same in every run, and does not see the edges it is tested on.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <set>
+#include <sstream>
 
 #include "datasets/synthetic_hetero.h"
 #include "ops/dense.h"
@@ -10,6 +13,7 @@
 #include "tests/support/temp_dir.h"
 #include "train/commands/predict.h"
 #include "train/commands/train_run.h"
+#include "train/io/atomic_file.h"
 #include "train/io/run_state.h"
 #include "train/pair_ranking.h"
 #include "train/task/hetero_task.h"
@@ -234,11 +238,61 @@ TEST(TrainHeteroLinkFiles, WeightsSayWhatTheyAreOfAndARunIsResumed) {
   const WeightsInfo info = read_info(read_safetensors(options.export_file), "w");
   EXPECT_EQ(info.options.relation, "cites");
   EXPECT_EQ(info.options.task, TaskKind::kLink);
-  EXPECT_ERROR(
-      predict({.dataset = dir / "mag.h5", .weights = options.export_file, .out = {}}),
-      options.export_file +
-          ": are weights of rgcn of --task link, which rodeo_predict does not score pairs by: it does "
-          "of graphs of one node type");
+}
+
+TEST(TrainHeteroLinkPredict, ScoresPairsOfTypesAndRelations) {
+  const TempDir dir;
+  HeteroDataset named = shop(), graph = knowledge();
+  for (int i = 0; i < 60; ++i) named.types[1].node_names.push_back(str("i", i));
+  save_hetero_dataset(named, dir / "shop.h5");
+  save_hetero_dataset(graph, dir / "kg.h5");
+  const auto export_weights = [&](const std::string& file, TrainOptions options) {
+    options.dataset = dir / file, options.export_file = dir / (file + ".safetensors");
+    RunObserver observer;
+    Recorder recorder(options, /*writes=*/true);
+    train_run({.file = options.dataset}, options, kCpu, {}, recorder, observer);
+  };
+  const auto scores = [&](const std::string& file, const std::string& pairs, const std::string& out) {
+    write_file(dir / "pairs.csv", pairs);
+    predict({.dataset = dir / file,
+             .weights = dir / (file + ".safetensors"),
+             .edges = dir / "pairs.csv",
+             .out = dir / out,
+             .device = "cpu",
+             .quiet = true});
+    return read_file(dir / out, 10'000);
+  };
+  export_weights("shop.h5", options_of("rgcn", 1, "buys"));
+  const std::string text = scores("shop.h5", "user,item\n39,i3\n3,i0\n", "p.csv");
+  const SafeTensors weights = read_safetensors(dir / "shop.h5.safetensors");
+  const WeightsInfo info = read_info(weights, "w");
+  const NodeRun run = make_hetero_prediction_run(named, info.types, info.num_classes, info.options, kCpu);
+  run.model.module->load_state_dict(weights.tensors);
+  run.model.module->eval();
+  const NodePairs rows{Tensor::from(Ids{39, 3}), Tensor::from(Ids{43, 40})};  // items are behind the users
+  const std::vector<float> want = run.model.predict({.pairs = &rows}).value().to_vector<float>();
+  EXPECT_TRUE(text.starts_with(fmt::format("source,destination,score,probability\n39,i3,{},", want[0])))
+      << text;
+  EXPECT_NE(text.find(fmt::format("\n3,i0,{},", want[1])), text.npos) << text;
+  export_weights("kg.h5", options_of("rgcn", 1));
+  const std::string triples =
+      scores("kg.h5", "3\tlikes\t7\n3\tentity:follows:entity\t7\n3\tlikes\t7\n", "p.tsv");
+  EXPECT_TRUE(
+      triples.starts_with("source\trelation\tdestination\tscore\tprobability\n3\tentity:likes:entity\t7\t"))
+      << triples;
+  std::istringstream in(triples);
+  std::string header, first, second, third;
+  std::getline(in, header), std::getline(in, first), std::getline(in, second), std::getline(in, third);
+  EXPECT_EQ(first, third);
+  const auto score_of = [](const std::string& line) { return line.substr(line.find("\t7\t")); };
+  EXPECT_NE(score_of(first), score_of(second));  // its own weights
+  const std::string where = dir / "pairs.csv";
+  EXPECT_ERROR(scores("kg.h5", "3 hates 7\n4 hates 7\n", "p.csv"),
+               where + ": line 2: the weights have no relation 'hates'");
+  EXPECT_ERROR(scores("kg.h5", "3 likes\n", "p.csv"),
+               where + ": line 1: expected source, relation and target, got '3 likes'");
+  EXPECT_ERROR(scores("shop.h5", "39,i3\n40,i3\n", "p.csv"),
+               where + ": line 2: the dataset has no node '40'");
 }
 
 TEST(TrainHeteroLinkOptions, SayWhatTheyNeed) {

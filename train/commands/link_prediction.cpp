@@ -2,11 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <filesystem>
+#include <functional>
+#include <map>
 #include <sstream>
 #include <unordered_map>
+#include <utility>
 
 #include "core/quoting.h"
 #include "datasets/hdf5_check.h"
@@ -69,29 +73,53 @@ std::vector<std::string> fields_of(const std::string& line) {
   return fields;
 }
 
-NodePairs read_text_pairs(const std::string& path, const Dataset& dataset) {
+/// The number of each relation, by the names that only it has.
+std::map<std::string, std::int64_t, std::less<>> number_relations(const ScoredRelations& in) {
+  std::map<std::string, std::int64_t, std::less<>> numbers;
+  for (std::int64_t r = 0; r < std::ssize(in.relations); ++r) {
+    const auto& [name, full_name, source, target, among] = in.relation(r);
+    numbers.emplace(full_name, r);
+    if (std::ranges::count(in.relations, name, &ScoredRelations::Relation::name) == 1)
+      numbers.emplace(name, r);
+  }
+  return numbers;
+}
+
+NodePairs read_text_pairs(const std::string& path, const ScoredRelations& in) {
   constexpr std::size_t kLimit = std::size_t{1} << 32;
   check(!std::filesystem::is_character_file(path), path, ": is a device, not a file of pairs");
-  const NodeFinder finder(dataset);
+  const bool several = in.has_several();
+  const auto numbers = number_relations(in);
+  const std::vector<NodeFinder> finders(in.types.begin(), in.types.end());
   std::istringstream lines(read_file(path, kLimit));
-  std::vector<std::int64_t> src, dst;
+  std::vector<std::int64_t> src, dst, of_pair;
   std::int64_t number = 0;
   for (std::string line; std::getline(lines, line);) {
     ++number;
-    const std::vector<std::string> fields = fields_of(line);
+    std::vector<std::string> fields = fields_of(line);
     if (fields.empty() || fields[0][0] == '#') continue;
-    check(fields.size() >= 2, path, ": line ", number, ": expected two nodes, got '", printable(line), "'");
-    const std::int64_t from = finder.find(fields[0]), to = finder.find(fields[1]);
+    check(fields.size() >= (several ? 3 : 2), path, ": line ", number, ": expected ",
+          several ? "source, relation and target" : "two nodes", ", got '", printable(line), "'");
+    const auto found = several ? numbers.find(fields[1]) : numbers.begin();
+    const std::string name = fields[1];
+    if (several) fields.erase(fields.begin() + 1);
+    if (number == 1 && found == numbers.end()) continue;  // a header
+    check(found != numbers.end(), path, ": line ", number, ": the weights have no relation '",
+          printable(name), "'");
+    const auto& relation = in.relation(found->second);
+    const std::int64_t from = finders[static_cast<std::size_t>(relation.source)].find(fields[0]),
+                       to = finders[static_cast<std::size_t>(relation.target)].find(fields[1]);
     if (number == 1 && from < 0 && to < 0) continue;  // a header
     for (const auto& [node, text] : {std::pair{from, fields[0]}, {to, fields[1]}})
       check(node >= 0, path, ": line ", number, ": the dataset has no node '", printable(text), "'");
     src.push_back(from);
     dst.push_back(to);
+    of_pair.push_back(found->second);
   }
-  return {Tensor::from(src), Tensor::from(dst)};
+  return {Tensor::from(src), Tensor::from(dst), Tensor::from(of_pair)};
 }
 
-NodePairs read_hdf5_pairs(const std::string& path, std::int64_t nodes) {
+NodePairs read_hdf5_pairs(const std::string& path, const ScoredRelations& in) {
   check_hdf5_file(path);
   const Hdf5File file(path);
   check(file.has("edges"), path, ": has no array /edges, integer [2, pairs]");
@@ -101,27 +129,32 @@ NodePairs read_hdf5_pairs(const std::string& path, std::int64_t nodes) {
   const Tensor both = array.read(DType::kI64);
   const std::int64_t k = both.dim(1);
   for (std::int64_t i = 0; i < 2 * k; ++i) {
-    const std::int64_t id = both.data<std::int64_t>()[i];
+    const std::int64_t id = both.data<std::int64_t>()[i],
+                       nodes = (i < k ? in.sources(0) : in.targets(0)).num_nodes;
     check(id >= 0 && id < nodes, array.where(), "[", i / k, ", ", i % k, "] is ", id, ", outside [0, ", nodes,
           ")");
   }
   const Tensor flat = both.reshape({2 * k});
-  return {flat.slice(0, k).clone(), flat.slice(k, 2 * k).clone()};
+  return {flat.slice(0, k).clone(), flat.slice(k, 2 * k).clone(), Tensor::zeros({k}, DType::kI64)};
 }
 
 }  // namespace
 
-NodePairs read_node_pairs(const std::string& path, const Dataset& dataset) {
-  const NodePairs pairs =
-      is_hdf5(suffix_of(path)) ? read_hdf5_pairs(path, dataset.num_nodes) : read_text_pairs(path, dataset);
+NodePairs read_node_pairs(const std::string& path, const ScoredRelations& in) {
+  const bool hdf5 = is_hdf5(suffix_of(path));
+  check(!hdf5 || !in.has_several(), path, ": an HDF5 file names no relations, and the weights have ",
+        in.relations.size(), ": give lines of source, relation and target");
+  const NodePairs pairs = hdf5 ? read_hdf5_pairs(path, in) : read_text_pairs(path, in);
   check(pairs.src.numel() > 0, path, ": has no pair of nodes");
   return pairs;
 }
 
 void write_link_scores(const std::string& path, const NodePairs& pairs, const Tensor& score,
-                       const Dataset& dataset) {
+                       const ScoredRelations& in) {
+  const bool several = in.has_several();
   const std::int64_t k = pairs.src.numel();
-  const auto *src = pairs.src.data<std::int64_t>(), *dst = pairs.dst.data<std::int64_t>();
+  const auto *src = pairs.src.data<std::int64_t>(), *dst = pairs.dst.data<std::int64_t>(),
+             *of_pair = pairs.relation.data<std::int64_t>();
   const std::vector<double> scores = score.to(kCpu).to(DType::kF64).to_vector<double>();
   std::vector<float> probability;
   for (const double s : scores) probability.push_back(static_cast<float>(1 / (1 + std::exp(-s))));
@@ -129,21 +162,24 @@ void write_link_scores(const std::string& path, const NodePairs& pairs, const Te
   if (is_hdf5(suffix)) {
     Hdf5Writer file(path);
     file.write_rows("edges", {pairs.src, pairs.dst});
+    if (several) file.write("relation", pairs.relation);
     file.write("score", score.to(kCpu).to(DType::kF32).reshape({k}));
     file.write("probability", Tensor::from(probability));
     return file.commit();
   }
   const char separator = suffix == ".csv" ? ',' : '\t';
-  const auto field = [&](std::int64_t node) {
-    const std::string text = node_text(dataset, node);
+  const auto field = [&](const std::string& text) {
     return separator == ',' ? csv_field(text) : printable(text);
   };
   AtomicFile file(path);
-  file.write(fmt::format("source{0}destination{0}score{0}probability\n", separator));
+  file.write(fmt::format("source{0}{1}destination{0}score{0}probability\n", separator,
+                         several ? str("relation", separator) : ""));
   for (std::int64_t i = 0; i < k; ++i)
-    file.write(fmt::format("{1}{0}{2}{0}{3}{0}{4}\n", separator, field(src[i]), field(dst[i]),
-                           static_cast<float>(scores[static_cast<std::size_t>(i)]),
-                           probability[static_cast<std::size_t>(i)]));
+    file.write(fmt::format(
+        "{1}{0}{2}{3}{0}{4}{0}{5}\n", separator, field(node_text(in.sources(of_pair[i]), src[i])),
+        several ? field(in.relation(of_pair[i]).full_name) + separator : "",
+        field(node_text(in.targets(of_pair[i]), dst[i])),
+        static_cast<float>(scores[static_cast<std::size_t>(i)]), probability[static_cast<std::size_t>(i)]));
   file.commit();
 }
 

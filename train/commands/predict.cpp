@@ -133,14 +133,21 @@ Tensor logits_of(const Tensor& values) {
 }
 
 /// Scores options.edges with the model of `run`, and writes them.
-void predict_edges(const PredictOptions& options, const NodeRun& run, const Dataset& known,
+void predict_edges(const PredictOptions& options, const NodeRun& run, const ScoredRelations& in,
                    const Console& console) {
   const Device device = run.task.x.device();
-  const NodePairs pairs = read_node_pairs(options.edges, known);
-  const NodePairs on_device{pairs.src.to(device), pairs.dst.to(device)};
+  const NodePairs pairs = read_node_pairs(options.edges, in);
+  const auto rows = [&](const Tensor& nodes, std::int64_t PairRange::*first) {  // of the embeddings
+    std::vector<std::int64_t> out = nodes.to_vector<std::int64_t>();
+    for (std::size_t i = 0; i < out.size(); ++i)
+      out[i] += in.relation(pairs.relation.data<std::int64_t>()[i]).among.*first;
+    return Tensor::from(out, device);
+  };
+  const NodePairs on_device{rows(pairs.src, &PairRange::first_src), rows(pairs.dst, &PairRange::first_dst),
+                            pairs.relation.to(device)};
   const NoGrad no_grad;
   const Tensor score = run.model.predict({.pairs = &on_device}).value();
-  write_link_scores(options.out, pairs, score, known);
+  write_link_scores(options.out, pairs, score, in);
   console.say("edges", fmt::format("{} pairs scored", pairs.src.numel()));
   console.say("written", options.out);
 }
@@ -216,12 +223,12 @@ void predict(const PredictOptions& options) {
   WeightsInfo info = info_of(weights, file, options);
   const bool graphs = info.options.task == TaskKind::kGraph;
   const bool of_links = info.options.task == TaskKind::kLink;
-  check(!of_links || !has_relations(info.options), file, ": are weights of ", info.options.model,
-        " of --task link, which rodeo_predict does not score pairs by: it does of graphs of one node type");
   check(link == of_links || (of_links && options.embeddings),
         link ? "--edges is for weights of --task link, got " : "--edges FILE is required: pairs to score by ",
         file, link ? str(", of --task ", name(info.options.task)) : ", weights of --task link");
-  const auto [run, known, dataset_name, smoothing] =
+  check(!of_links || link || !has_relations(info.options),
+        "--embeddings is for nodes of one type: links of relations have --edges FILE");
+  const auto [run, known, dataset_name, smoothing, links] =
       load_prediction_run(options, info, file, device, console);
   const char* hint = options.model ? "; give --model, --hidden, --classes and so on as in training" : "";
   run.model.module->load_state_dict(
@@ -229,7 +236,7 @@ void predict(const PredictOptions& options) {
   run.model.module->eval();
   if (link) {
     console.say("model", fmt::format("{}: trained on {}", run.model.text, info.dataset));
-    return predict_edges(options, run, known, console);
+    return predict_edges(options, run, links, console);
   }
   console.say("model", options.model ? fmt::format("{}, {} {}", run.model.text, info.num_classes,
                                                    info.regression ? "targets" : "classes")

@@ -54,8 +54,7 @@ cxxopts::Options describe(const std::string& program, const std::vector<TrainOpt
       text(), "FILE");
   add("edges",
       "Pairs of nodes to score, for weights of --task link (required for them): a text file of two nodes a "
-      "line, "
-      "or an HDF5 file with /edges [2, k]",
+      "line, of several relations source, relation and target, or an HDF5 file with /edges [2, k]",
       text(), "FILE");
   add("probabilities", "Also in .csv and .tsv: a column for each class. HDF5 files always have them");
   add("logits",

@@ -8,6 +8,7 @@
 #include "train/task/hetero_task.h"
 #include "train/task/model_registry.h"
 #include "train/task/node_model.h"
+#include "train/task/relation_split.h"
 
 namespace rodeo {
 namespace {
@@ -82,7 +83,16 @@ Adjacency label_graph(const Dataset& dataset, const Dataset& known, bool undirec
 
 namespace {
 
-/// Nodes of one type, in a graph of several node types.
+/// Number, ids and names of nodes.
+Dataset names_of(const Dataset& nodes) {
+  Dataset out;
+  out.num_nodes = nodes.num_nodes;
+  out.node_id = nodes.node_id;
+  out.node_names = nodes.node_names;
+  return out;
+}
+
+/// Nodes of one type, or links, in a graph of several node types.
 PredictionRun load_types(const PredictOptions& options, WeightsInfo& info, const std::string& file,
                          Device device, const Console& console) {
   check(is_hetero_file(options.dataset), options.dataset, ": holds one type of nodes, and ", file,
@@ -104,6 +114,15 @@ PredictionRun load_types(const PredictOptions& options, WeightsInfo& info, const
     if (info.class_names.empty() && nodes.num_classes == info.num_classes)
       info.class_names = nodes.class_names;
     out.known = take_labels(nodes, info, /*graphs=*/false);
+  }
+  if (info.options.task == TaskKind::kLink) {
+    if (options.per_class) check_classes({}, {}, info, options.dataset);
+    for (const Dataset& type : dataset.types) out.links.types.push_back(names_of(type));
+    for (const std::size_t r : find_link_relations(dataset, info.options)) {
+      const HeteroRelation& relation = dataset.relations[r];
+      out.links.relations.push_back({relation.name, dataset.relation_name(relation), relation.source,
+                                     relation.target, pairs_of_relation(dataset, relation)});
+    }
   }
   console.say("dataset", fmt::format("{}: {} node types, {} nodes, {} relations, {} edges", dataset.name,
                                      dataset.types.size(), dataset.num_nodes(), dataset.relations.size(),
@@ -146,6 +165,7 @@ PredictionRun load_graph(const PredictOptions& options, WeightsInfo& info, const
   check(!options.correct_and_smooth ||
             (info.options.task == TaskKind::kNode && !info.regression && !info.multi_label),
         "--correct-and-smooth is for one class a node, which these weights do not predict");
+  if (info.options.task == TaskKind::kLink) out.links = {.types = {names_of(out.known)}, .relations = {{}}};
   if (options.correct_and_smooth)
     out.smoothing = label_graph(dataset, out.known, info.options.undirected, options);
   dataset.num_classes = info.num_classes;

@@ -6,6 +6,7 @@
 #include "core/adjacency.h"
 #include "datasets/dataset.h"
 #include "train/commands/console.h"
+#include "train/commands/link_prediction.h"
 #include "train/commands/predict_options.h"
 #include "train/io/run_state.h"
 #include "train/task/node_run.h"
@@ -17,7 +18,8 @@ struct PredictionRun {
   NodeRun run;
   Dataset known;  // labels, masks and names of the predicted rows
   std::string dataset;
-  Adjacency smoothing{};  // with --correct-and-smooth
+  Adjacency smoothing{};    // with --correct-and-smooth
+  ScoredRelations links{};  // of --task link
 };
 
 /// Reads options.dataset, of one or several node types, and adds what it says to `info`. The weights are not

@@ -267,12 +267,13 @@ NodeRun build_run(HeteroDataset& dataset, const TrainedTypes* trained, const Tra
   model.algorithms = fmt::format("{} relations{}, precision {}", graph.num_relations(),
                                  options.undirected ? " with their reverses" : "", name(options.precision));
   model.module = std::move(made);
-  if (!links.empty()) {
-    add_decoder(run, options, std::ssize(links));
+  const bool of_links = options.task == TaskKind::kLink;
+  if (of_links) add_decoder(run, options, std::ssize(find_link_relations(dataset, options)));
+  if (trained) return run;
+  if (of_links)
     set_link_parts(run, links, options);
-  } else if (!trained) {
+  else
     set_criterion(run, options);
-  }
   return run;
 }
 
@@ -284,11 +285,12 @@ NodeRun make_hetero_run(HeteroDataset dataset, const TrainOptions& options, Devi
 
 NodeRun make_hetero_prediction_run(HeteroDataset dataset, const TrainedTypes& trained, std::int64_t classes,
                                    const TrainOptions& options, Device device) {
+  const bool of_links = options.task == TaskKind::kLink;
   dataset.target = dataset.type_index(trained.target);
-  check(dataset.target >= 0, dataset.name, ": has no node type ", trained.target,
+  check(of_links || dataset.target >= 0, dataset.name, ": has no node type ", trained.target,
         ", whose nodes the weights predict");
   check_types(dataset, trained);
-  dataset.types[static_cast<std::size_t>(dataset.target)].num_classes = classes;
+  if (!of_links) dataset.types[static_cast<std::size_t>(dataset.target)].num_classes = classes;
   return build_run(dataset, &trained, options, device);
 }
 

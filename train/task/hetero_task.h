@@ -23,7 +23,8 @@ RunPlan plan_hetero_run(const std::string& file, const TrainOptions& options, De
 /// type's nodes; of links, embeddings of all nodes. Throws Error where no relation leads to the target type.
 NodeRun make_hetero_run(HeteroDataset dataset, const TrainOptions& options, Device device);
 
-/// Without a criterion, for predictions of `classes` columns for nodes of the type that `trained` names.
+/// Without a criterion, for predictions of `classes` columns for nodes of the type that `trained` names; of
+/// links, for scores of pairs.
 /// Features are scaled as in training. Throws Error for other types, features and relations than those.
 NodeRun make_hetero_prediction_run(HeteroDataset dataset, const TrainedTypes& trained, std::int64_t classes,
                                    const TrainOptions& options, Device device);

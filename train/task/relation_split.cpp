@@ -19,28 +19,6 @@ bool are_reverse(const HeteroRelation& a, const HeteroRelation& b) {
          (a.name == "rev_" + b.name || b.name == "rev_" + a.name);
 }
 
-/// Positions of the relations that are predicted.
-std::vector<std::size_t> find_relations(const HeteroDataset& dataset, const TrainOptions& options) {
-  std::vector<std::string> names;
-  for (const HeteroRelation& relation : dataset.relations) names.push_back(dataset.relation_name(relation));
-  std::vector<std::size_t> found;
-  for (std::size_t r = 0; r < names.size(); ++r) {
-    const HeteroRelation& relation = dataset.relations[r];
-    const bool is_named = options.relation == relation.name || options.relation == names[r];
-    const bool is_second = std::ranges::any_of(
-        found, [&](std::size_t before) { return are_reverse(dataset.relations[before], relation); });
-    if (options.relation.empty() ? !is_second : is_named) found.push_back(r);
-  }
-  check(!found.empty(), "--relation ", options.relation, ": ", dataset.name, " has no such relation, but ",
-        fmt::to_string(fmt::join(names, ", ")));
-  check(options.relation.empty() || found.size() == 1, "--relation ", options.relation, ": ", dataset.name,
-        " has several of that name: give one of ", fmt::to_string(fmt::join(names, ", ")));
-  check(found.size() == 1 || options.decoder == DecoderKind::kDistmult, "--decoder ", name(options.decoder),
-        " scores a pair alike in all ", found.size(), " relations of ", dataset.name,
-        ": give --decoder distmult, or --relation, one of ", fmt::to_string(fmt::join(names, ", ")));
-  return found;
-}
-
 /// i64 on the host, with `shift` added.
 Ids shifted(const Tensor& ids, std::int64_t shift) {
   Ids out = ids.defined() ? ids.to(kCpu).to(DType::kI64).to_vector<std::int64_t>() : Ids();
@@ -65,26 +43,52 @@ std::vector<std::pair<std::int64_t, std::int64_t>> held_out(const EdgeSplit& spl
 
 }  // namespace
 
+std::vector<std::size_t> find_link_relations(const HeteroDataset& dataset, const TrainOptions& options) {
+  std::vector<std::string> names;
+  for (const HeteroRelation& relation : dataset.relations) names.push_back(dataset.relation_name(relation));
+  std::vector<std::size_t> found;
+  for (std::size_t r = 0; r < names.size(); ++r) {
+    const HeteroRelation& relation = dataset.relations[r];
+    const bool is_named = options.relation == relation.name || options.relation == names[r];
+    const bool is_second = std::ranges::any_of(
+        found, [&](std::size_t before) { return are_reverse(dataset.relations[before], relation); });
+    if (options.relation.empty() ? !is_second : is_named) found.push_back(r);
+  }
+  check(!found.empty(), "--relation ", options.relation, ": ", dataset.name, " has no such relation, but ",
+        fmt::to_string(fmt::join(names, ", ")));
+  check(options.relation.empty() || found.size() == 1, "--relation ", options.relation, ": ", dataset.name,
+        " has several of that name: give one of ", fmt::to_string(fmt::join(names, ", ")));
+  check(found.size() == 1 || options.decoder == DecoderKind::kDistmult, "--decoder ", name(options.decoder),
+        " scores a pair alike in all ", found.size(), " relations of ", dataset.name,
+        ": give --decoder distmult, or --relation, one of ", fmt::to_string(fmt::join(names, ", ")));
+  return found;
+}
+
+PairRange pairs_of_relation(const HeteroDataset& dataset, const HeteroRelation& relation) {
+  const auto first = [&](int type) {
+    std::int64_t node = 0;
+    for (int t = 0; t < type; ++t) node += dataset.types[static_cast<std::size_t>(t)].num_nodes;
+    return node;
+  };
+  const auto count = [&](int type) { return dataset.types[static_cast<std::size_t>(type)].num_nodes; };
+  return {first(relation.source), count(relation.source), first(relation.target), count(relation.target)};
+}
+
 std::vector<LinkRelation> take_relation_splits(HeteroDataset& dataset, const TrainOptions& options,
                                                Device device) {
-  Ids first{0};  // node of each type
-  for (const Dataset& type : dataset.types) first.push_back(first.back() + type.num_nodes);
-  const auto first_of = [&](int type) { return first[static_cast<std::size_t>(type)]; };
-  const auto count_of = [&](int type) { return dataset.types[static_cast<std::size_t>(type)].num_nodes; };
-  const std::vector<std::size_t> found = find_relations(dataset, options);
+  const std::vector<std::size_t> found = find_link_relations(dataset, options);
   std::vector<LinkRelation> out;
   std::int64_t edges[3] = {};
   for (const std::size_t r : found) {
     HeteroRelation& relation = dataset.relations[r];
     LinkRelation& link = out.emplace_back();
     link.name = dataset.relation_name(relation);
-    link.among = {first_of(relation.source), count_of(relation.source), first_of(relation.target),
-                  count_of(relation.target)};
+    link.among = pairs_of_relation(dataset, relation);
     Dataset rest;  // a graph of all nodes
     rest.name = link.name;
     rest.num_nodes = dataset.num_nodes();
-    rest.src = Tensor::from(shifted(relation.src, first_of(relation.source)));
-    rest.dst = Tensor::from(shifted(relation.dst, first_of(relation.target)));
+    rest.src = Tensor::from(shifted(relation.src, link.among.first_src));
+    rest.dst = Tensor::from(shifted(relation.dst, link.among.first_dst));
     link.split = take_edge_split(rest, {},
                                  {.parts = options.edge_split,
                                   .seed = options.seed + (std::uint64_t{r} << 32),
@@ -92,8 +96,8 @@ std::vector<LinkRelation> take_relation_splits(HeteroDataset& dataset, const Tra
                                   .among = link.among,
                                   .empty_parts = found.size() > 1});
     link.graph = to_graph(rest, device).adj;
-    relation.src = Tensor::from(shifted(rest.src, -first_of(relation.source))).to(DType::kI32);
-    relation.dst = Tensor::from(shifted(rest.dst, -first_of(relation.target))).to(DType::kI32);
+    relation.src = Tensor::from(shifted(rest.src, -link.among.first_src)).to(DType::kI32);
+    relation.dst = Tensor::from(shifted(rest.dst, -link.among.first_dst)).to(DType::kI32);
     const EdgeSplit& split = link.split;
     edges[0] += split.train.src.numel(), edges[1] += split.val.src.numel(),
         edges[2] += split.test.src.numel();
@@ -111,7 +115,7 @@ std::vector<LinkRelation> take_relation_splits(HeteroDataset& dataset, const Tra
       const Ids src = shifted(other.src, 0), dst = shifted(other.dst, 0);
       std::vector<std::int32_t> kept_src, kept_dst;
       for (std::size_t e = 0; e < src.size(); ++e) {
-        const std::pair turned(first_of(other.source) + src[e], first_of(other.target) + dst[e]);
+        const std::pair turned(out[i].among.first_dst + src[e], out[i].among.first_src + dst[e]);
         if (std::ranges::binary_search(left_out, turned)) continue;
         kept_src.push_back(static_cast<std::int32_t>(src[e]));
         kept_dst.push_back(static_cast<std::int32_t>(dst[e]));
