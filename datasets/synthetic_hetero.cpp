@@ -53,6 +53,19 @@ const std::vector<Preset>& presets() {
        19,
        0.6,
        0.2},
+      {"igbh-small",
+       {{"paper", 1000000, true},
+        {"author", 1926066, true},
+        {"institute", 14751, true},
+        {"fos", 190449, true}},
+       {{"cites", 0, 0, 12070502},
+        {"written_by", 0, 1, 4553516},
+        {"affiliated_to", 1, 2, 1630476},
+        {"topic", 0, 3, 7234122}},
+       1024,
+       19,
+       0.6,
+       0.2},
   };
   return all;
 }

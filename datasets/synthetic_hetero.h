@@ -18,8 +18,9 @@ struct HeteroOptions {
   std::uint64_t seed = 0;
 };
 
-/// "mag": ogbn-mag (Hu et al., NeurIPS 2020), whose papers alone have features. "igbh-tiny": the tiny
-/// heterogeneous graph of IGB (Khatua et al., KDD 2023).
+/// "mag": ogbn-mag (Hu et al., NeurIPS 2020), whose papers alone have features. "igbh-tiny" and "igbh-small":
+/// heterogeneous graphs of IGB (Khatua et al., KDD 2023); the sizes of the second are those that a
+/// script for DGL's GraphBolt checks the files against.
 bool is_hetero_preset(std::string_view name);
 std::string hetero_preset_names();
 /// Nodes of all types. Throws Error for other names.

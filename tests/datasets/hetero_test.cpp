@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <fstream>
 #include <functional>
 
@@ -377,6 +378,10 @@ TEST(DatasetsHetero, SyntheticGraphsHaveTheirShape) {
   save_hetero_dataset(d, dir / "a.h5");
   EXPECT_EQ(validate_hetero_dataset(dir / "a.h5"), Names{});
   EXPECT_EQ(synthesize_hetero({.preset = "igbh-tiny", .nodes = 500, .features = 8}).types[3].x.dim(1), 8);
+  EXPECT_EQ(hetero_preset_nodes("igbh-small"), 3131266);
+  EXPECT_EQ(
+      synthesize_hetero({.preset = "igbh-small", .nodes = 1000, .features = 4}).relations[0].num_edges(),
+      std::llround(12070502 * 1000.0 / 3131266));
   EXPECT_ERROR(synthesize_hetero({.nodes = 5}), "--nodes must be in [100, 193974300], got 5");
 }
 
