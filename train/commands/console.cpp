@@ -234,10 +234,13 @@ void Console::finish(const NodeTask& task, const TrainSummary& summary,
                      const std::vector<std::pair<std::string, double>>& details) {
   end_live_line();
   if (quiet_) return fmt::print("{}\n", result_line(task, summary, details));
-  std::string parts;
-  for (const auto& [name, value] : details)
-    parts += fmt::format("{}{} {:.4f}", parts.empty() ? "" : "   ", name, value);
-  fmt::print("\n{}{}", format_summary(task, summary), parts.empty() ? "" : row("test", parts));
+  constexpr std::size_t kInLine = 4;  // those of relations have lines of their own
+  std::string parts, more;
+  for (std::size_t i = 0; i < details.size(); ++i) {
+    const std::string part = fmt::format("{} {:.4f}", details[i].first, details[i].second);
+    (i < kInLine ? parts : more) += i < kInLine ? (i > 0 ? "   " : "") + part : row("", part);
+  }
+  fmt::print("\n{}{}{}", format_summary(task, summary), parts.empty() ? "" : row("test", parts), more);
 }
 
 void Console::classes(const ClassReport& report, const TrainSummary& summary) const {
