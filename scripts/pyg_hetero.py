@@ -2,7 +2,7 @@
 """Trains PyG's models of several node types on one of Rodeo's HDF5 files, and prints accuracy, milliseconds of an epoch and memory.
 
     scripts/pyg_hetero.py dblp.h5 [--model rgcn,hetero-sage,rgat,hgt] [--hidden 64] [--heads 4] [--epochs 100] [--device cuda]
-                          [--split A/B/C] [--seeds 1] [--features N] [--normalize-features standard|row|none]
+                          [--split A/B/C] [--residual] [--seeds 1] [--features N] [--normalize-features standard|row|none]
 
 The models are those of `rodeo_train --undirected`: each type is projected to --hidden columns, or has trainable rows without
 features; convolutions with ReLU and dropout 0.5 after each; a linear layer for the target type. rgcn is RGCNConv over one
@@ -63,7 +63,7 @@ class Model(torch.nn.Module):
         self.project = torch.nn.ModuleDict({t: Linear(v.shape[1], hidden) for t, v in x.items() if v is not None})
         self.rows = torch.nn.ParameterDict({t: torch.nn.Parameter(torch.randn(n, hidden) / hidden ** 0.5)
                                             for t, n in counts.items() if x[t] is None})
-        head = {"concat": True, "heads": args.heads, "add_self_loops": False}
+        head = {"concat": True, "heads": args.heads, "add_self_loops": False, "residual": args.residual}
         make = {"rgcn": lambda: RGCNConv(hidden, hidden, len(edges)),
                 "hetero-sage": lambda: HeteroConv({k: SAGEConv(hidden, hidden) for k in edges}, aggr="sum"),
                 "rgat": lambda: HeteroConv({k: GATConv(hidden, hidden // args.heads, **head) for k in edges}, aggr="sum"),
@@ -123,6 +123,7 @@ def main():
     parser.add_argument("--normalize-features", default="standard", choices=("standard", "row", "none"))
     parser.add_argument("--split", help="random masks, A/B/C, of each seed")
     parser.add_argument("--lr", type=float, default=0.01)
+    parser.add_argument("--residual", action="store_true", help="rgat: add a projection of the target itself, as Rodeo's layer does")
     parser.add_argument("--no-evaluation", dest="evaluate", action="store_false", help="time epochs alone")
     for name, default in (("hidden", 64), ("heads", 4), ("layers", 2), ("epochs", 100), ("seeds", 1), ("features", 0)):
         parser.add_argument(f"--{name}", type=int, default=default)

@@ -110,7 +110,7 @@ void expect_same_bits(const Result& one, const Result& two) {
 TEST_P(TrainHeteroLink, EveryModelLearnsARelationTheSameInEveryRun) {
   for (const ModelEntry& entry : hetero_model_registry()) {
     SCOPED_TRACE(entry.name);
-    TrainOptions options = options_of(entry.name, 60, "buys");
+    TrainOptions options = options_of(entry.name, 40, "buys");
     options.dropout = 0;
     const Result one = train(shop(), options, device()),
                  two = train(shop(), options, device(), /*cuda_graph=*/false);
