@@ -31,6 +31,8 @@ class LinkDecoder : public Module {
   LinkDecoder(DecoderKind kind, std::int64_t width, Random& random, Device device = kCpu,
               DType dtype = DType::kF32, std::int64_t relations = 1);
   Variable forward(const Variable& z, const NodePairs& pairs) const;
+  /// Not with kDistmult: the gradient of its table sorts the relations of the pairs.
+  bool has_fixed_steps() const override { return kind_ != DecoderKind::kDistmult; }
 
  private:
   DecoderKind kind_;

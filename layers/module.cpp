@@ -1,7 +1,8 @@
 #include "layers/module.h"
 
-namespace rodeo {
+#include <algorithm>
 
+namespace rodeo {
 namespace {
 
 Tensor transposed(const Tensor& x) {
@@ -102,6 +103,10 @@ std::int64_t Module::num_parameters() const {
 
 void Module::zero_grad() {
   for (Variable& parameter : parameters()) parameter.zero_grad();
+}
+
+bool Module::has_fixed_steps() const {
+  return std::ranges::all_of(modules_, [](const auto& named) { return named.second->has_fixed_steps(); });
 }
 
 void Module::to(Device device) {

@@ -52,8 +52,9 @@ class Module {
   void train(bool training = true);
   void eval() { train(false); }
   /// Whether training steps over one input launch the same kernels over the same memory, so that a captured
-  /// CUDA graph can replay them. False for a module that draws another graph in each step.
-  virtual bool has_fixed_steps() const { return true; }
+  /// CUDA graph can replay them: that of all sub-modules. False for a module that draws another graph in each
+  /// step, or has a gradient that waits for the device.
+  virtual bool has_fixed_steps() const;
   bool training() const { return training_; }
 
  protected:

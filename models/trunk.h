@@ -130,7 +130,7 @@ class Trunk : public Module {
   bool has_inputs() const { return !pre_.empty(); }            // evaluate_inputs() computes something
   bool has_outputs() const { return classifier_ != nullptr; }  // so does evaluate_outputs()
   int num_layers() const { return options_.layers; }           // convolutions
-  bool has_fixed_steps() const override { return options_.drop_edge == 0; }
+  bool has_fixed_steps() const override { return options_.drop_edge == 0 && Module::has_fixed_steps(); }
   /// Whether the blocks of `whole` may be padded (datasets/padded_batch.h).
   bool can_be_padded(const ConvGraph& whole) const;
 

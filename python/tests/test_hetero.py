@@ -60,7 +60,8 @@ def test_training_has_the_numbers_of_the_command(graph, model, tmp_path):
     assert (result.predictions() == result.logits.argmax(1)).all()
     result.save(tmp_path / "own.safetensors")
     assert rodeo.load_model(tmp_path / "own.safetensors").description["model"] == model_of_file.description["model"]
-    assert (model_of_file.logits(graph) == result.logits).all() and (result.predict(graph) == result.predictions()).all()
+    np.testing.assert_allclose(model_of_file.logits(graph), result.logits, rtol=1e-4, atol=1e-5)  # a GPU may measure another kernel
+    assert (result.predict(graph) == result.predictions()).all()
     nodes, edges = parts(seed=1)
     other = rodeo.HeteroGraph({**nodes, "author": {"x": nodes["author"]["x"]}}, edges)  # without labels
     other.save(path)

@@ -51,7 +51,7 @@ def test_outputs_and_gradients_are_those_of_pyg(layer, aggr, device):
                  for conv, out in zip(made, outputs)]
     for expected, got in zip((*outputs[0].values(), *gradients[0]), (*outputs[1].values(), *gradients[1])):
         if expected is not None or got is not None:
-            torch.testing.assert_close(got, expected, atol=1e-5, rtol=1e-5)
+            torch.testing.assert_close(got, expected, atol=1e-5, rtol=1e-4)  # of sums of squares
     some = {RELATION: edges[RELATION]}
     assert list(mine(x, some)) == list(theirs(x, some)) == ["paper"]
 

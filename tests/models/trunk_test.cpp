@@ -181,6 +181,12 @@ TEST(ModelsTrunkSteps, AreFixedUnlessEdgesAreDropped) {
   EXPECT_TRUE(Trunk(options, Random(1)).has_fixed_steps());
   options.drop_edge = 0.1;
   EXPECT_FALSE(Trunk(options, Random(1)).has_fixed_steps());
+  // A module that holds another is as fixed as that one.
+  struct Holder : Module {
+    explicit Holder(Module* inner) { register_module("inner", inner); }
+  };
+  Trunk dropping(options, Random(1));
+  EXPECT_FALSE(Holder(&dropping).has_fixed_steps());
 }
 
 TEST(ModelsTrunkErrors, NameOptionAndExpectation) {
