@@ -27,7 +27,7 @@ struct HeteroState;
 /// first_edge(r) + k.
 ///
 /// Deterministic. Throws Error for repeated or unknown names, ids out of range (naming the relation, the
-/// position and the id), and more than 2^31 - 1 nodes, rows of the stack or (relation, target) rows.
+/// position and the id), and more than 2^31 - 1 nodes, rows of the stack or (target, relation) rows.
 class HeteroGraph {
  public:
   HeteroGraph() = default;  // undefined

@@ -12,7 +12,7 @@ namespace rodeo {
 ///   w        [relations, in, out], or block-diagonal as grouped_linear takes it
 ///   returns  [destinations, out]; a row without edges is zero
 /// One product with a sparse matrix and one grouped product. kTransformFirst multiplies the sources of each
-/// relation by W_r and sums rows of the stack; kAggregateFirst reduces x for each (relation, target), then
+/// relation by W_r and sums rows of the stack; kAggregateFirst reduces x for each (target, relation), then
 /// multiplies and sums. They differ by rounding. kAuto takes the one that costs less (plan_relational).
 /// f64, f32, bf16 or f16; with 16-bit x, w may be f32. Gradients of x and w. Deterministic as spmm is. Throws
 /// rodeo::Error when shapes, dtypes or devices disagree, and for kMax and kMin.

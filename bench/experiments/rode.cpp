@@ -4,7 +4,6 @@
 
 #include "bench/experiments/experiment.h"
 #include "bench/rode_ablation.h"
-#include "bench/sddmm_forms.h"
 #include "ops/spmm.h"
 #include "ops/spmm_variant.h"
 
@@ -86,11 +85,7 @@ std::vector<Kernel> kernels_of(Op op, const ExperimentRun& run) {
   std::vector<Kernel> kernels;
   for (const Kernel& kernel : select_kernels(op, run.options.kernels))
     if (!kernel.name.ends_with("-f32out")) kernels.push_back(kernel);
-  if (op == Op::kSddmm) {
-    const std::vector<Kernel> forms = sddmm_forms();
-    kernels.insert(kernels.end(), forms.begin(), forms.end());
-    return kernels;
-  }
+  if (op == Op::kSddmm) return kernels;
   for (const Variant& variant : forms(run.device())) kernels.push_back(variant.kernel);
   for (const Variant& variant : lengths()) kernels.push_back(variant.kernel);
   return kernels;
@@ -153,11 +148,7 @@ void run_rode(ExperimentRun& run) {
     });
     const std::string what = str(op == Op::kSpmm ? "SpMM" : "SDDMM", ", ", n, " columns, ", dtype);
     print_speedups(what + ": RoDe by the variation of row lengths (deviation / mean)", op, all);
-    if (op == Op::kSddmm) {
-      std::vector<Variant> variants;
-      for (const Kernel& kernel : sddmm_forms()) variants.push_back({kernel.name, kernel});
-      print_variants(what + ": B2 in two buffers, N_S and N_B, time / that of rows", all, "rows", variants);
-    } else {
+    if (op == Op::kSpmm) {
       std::vector<Variant> parts = forms(run.device());
       const std::string full = parts.front().kernel.name;
       parts.erase(parts.begin());
