@@ -1,9 +1,11 @@
 /// Times batch norm, layer norm, log-softmax and activations, forward and backward in f32, against the
 /// fastest form of cuDNN. Results are compared first. Says which forms a CUDA graph captures and which give
 /// the same bits again.
+#include "bench/arguments.h"
 #include "bench/timing.h"
 #include "core/context.h"
 #include "core/cuda_graph.h"
+#include "core/quoting.h"
 #include "ops/dense.h"
 #include "ops/loss.h"
 #include "ops/norm.h"
@@ -15,6 +17,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <functional>
 #include <map>
@@ -270,13 +273,10 @@ void compare(const Operation& operation, std::int64_t m, std::int64_t n, Device 
     total.near_and_safe += near && best.captured && best.same_bits;
   }
   fmt::print("\n");
+  std::fflush(stdout);  // a run that is cut off has shown what it measured
 }
 
-}  // namespace
-}  // namespace rodeo::bench
-
-int main() {
-  using namespace rodeo;
+void run() {
   const Device device = parse_device("auto");
   fmt::print(
       "Forward and backward in f32, ms, and the fastest form of cuDNN if this build has it.\n"
@@ -284,17 +284,41 @@ int main() {
   fmt::print("{:<12} {:>8} x {:<4} {:>9} {:>18} {:>9} {:>18} {:>8}\n", "operation", "rows", "columns",
              "Rodeo", "", "cuDNN", "", "ratio");
   const std::int64_t rows = device.is_cuda() ? 1 : 64;  // a CPU times a part of the rows
-  std::map<std::string, bench::Total> totals;
-  for (const bench::Operation& operation : bench::operations())
+  std::map<std::string, Total> totals;
+  for (const Operation& operation : operations())
     for (const auto& [m, n, classes] : {std::tuple{2708, 64, 7},
                                         {169343, 64, 40},
                                         {169343, 256, 40},
                                         {232965, 256, 41},
                                         {2449029, 64, 47}}) {
       if (operation.of_classes && m == 169343 && n == 256) continue;  // the same logits
-      bench::compare(operation, m / rows, operation.of_classes ? classes : n, device, totals[operation.name]);
+      compare(operation, m / rows, operation.of_classes ? classes : n, device, totals[operation.name]);
     }
   fmt::print("\ncuDNN takes at most 1.2 times as long: shapes, of them in a CUDA graph with the same bits\n");
   for (const auto& [name, total] : totals)
     fmt::print("{:<12} {} of {}, {}\n", name, total.near, total.shapes, total.near_and_safe);
+}
+
+}  // namespace
+}  // namespace rodeo::bench
+
+int main(int argc, char** argv) {
+  using namespace rodeo::bench;
+  try {
+    cxxopts::Options description("norm_bench",
+                                 "Times normalisation, softmax and activations, and cuDNN beside them.\n");
+    description.custom_help("[options]").allow_unrecognised_options();
+    description.add_options()("h,help", "Print this help");
+    const cxxopts::ParseResult parsed = parse_arguments(description, "--help takes no value", argc, argv);
+    if (parsed.count("help") > 0) {
+      fmt::print("{}", description.help());
+      return 0;
+    }
+    reject_strays(parsed);
+    run();
+    return 0;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "norm_bench: {}\n", rodeo::printable(error.what()));
+    return 2;
+  }
 }
