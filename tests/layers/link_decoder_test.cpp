@@ -61,6 +61,7 @@ TEST_P(LayersLinkDecoder, DistmultHasARowForEachRelation) {
   const Variable z = random_variable({6, 3}, device());
   Random random(1);
   const LinkDecoder decoder(DecoderKind::kDistmult, 3, random, device(), DType::kF64, 2);
+  EXPECT_FALSE(decoder.has_fixed_steps());
   const auto zs = doubles(z.value()), w = doubles(parameter(decoder, "rel_emb.weight"));
   ASSERT_EQ(w.size(), 6U);
   const std::vector<std::int64_t> from = src().to_vector<std::int64_t>(),
