@@ -36,8 +36,9 @@ Variable grouped_linear(const Variable& x, const std::vector<RowSegment>& segmen
 ///   y[y_begin + i fold + f] += x[x_begin + i] W_{s, f}^T + b_{s, f}
 ///   w     [matrices, out, in], or [matrices, blocks, out / blocks, in / blocks]
 ///   bias  [matrices, out]; leave it out for none
-/// All else is as for grouped_linear, which is its transpose. Gradients: dx[x_begin + i] += sum over f of
-/// dy[y_begin + i fold + f] W_{s, f},  dW_{s, f} = (dy's rows)^T (x's rows),  db_{s, f} = sum of dy's rows.
+/// f64, f32, bf16 or f16, rounding and errors as for grouped_linear, which is its transpose. Deterministic.
+/// Throws rodeo::Error where that does. Gradients: dx[x_begin + i] += sum over f of dy[y_begin + i fold + f]
+/// W_{s, f},  dW_{s, f} = (dy's rows)^T (x's rows),  db_{s, f} = sum of dy's rows.
 Tensor fan_out_linear(const Tensor& x, const std::vector<RowSegment>& segments, std::int64_t rows,
                       const Tensor& w, const Tensor& bias = {});
 Variable fan_out_linear(const Variable& x, const std::vector<RowSegment>& segments, std::int64_t rows,

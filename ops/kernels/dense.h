@@ -24,9 +24,9 @@ struct GroupedRows {
   bool adds;        // to y's rows; false: it overwrites them
 };
 /// For each segment and block  y = x w_s + bias_s, where a row of y sums `fold` rows of x. `transposed`: x
-/// w_s^T with w [matrices, blocks, n, k], and a row of x gives `fold` rows of y. bias [segments, blocks n], or
-/// [matrices, blocks n] where `transposed`, of the dtype of sums, may be undefined. Rows of y in no segment
-/// keep their values.
+/// w_s^T with w [matrices, blocks, n, k], and a row of x gives `fold` rows of y. bias [segments, blocks n],
+/// or [matrices, blocks n] where `transposed`, of the dtype of sums, may be undefined. Rows of y in no
+/// segment keep their values.
 RODEO_KERNEL_IN(kGemm, grouped_matmul,
                 void(const Tensor& x, const Tensor& w, bool transposed,
                      const std::vector<GroupedRows>& segments, const Tensor& bias, const Tensor& y));
