@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "ops/hetero_state.h"
+#include "ops/sparse/hetero_state.h"
 #include "ops/validate.h"
 
 namespace rodeo {

@@ -19,9 +19,9 @@ namespace rodeo {
 Variable relational_linear(const HeteroGraph& graph, const Variable& x, const Variable& w,
                            const RelationalOptions& options = {});
 
-/// The rows of a parameter [relations, ...] of at least 2 dimensions in the order of
-/// HeteroGraph::source_order() or target_order(); the parameter itself where `order` is undefined. Gradient:
-/// the rows sorted back.
+/// The rows of a parameter [relations, ...] of 2 to 4 dimensions in the order of HeteroGraph::source_order()
+/// or target_order(); the parameter itself where `order` is undefined. f64, f32, bf16 or f16. Gradient: the
+/// rows sorted back. Deterministic. Throws rodeo::Error for another number of relations.
 Variable sort_relations(const Adjacency& order, const Variable& parameter);
 
 /// The costs of both orders, and the order that is taken, for operands of relational_linear: shapes, dtypes

@@ -264,7 +264,7 @@ MUTANTS = [
     ("datasets/import/csv_features.cpp", "number && std::isnan(*number)", "false", "DatasetsCsv*"),
     ("layers/drop_edge.cpp", "mask[e] != 0 || column[e] == row", "mask[e] != 0", "LayersDropEdge*"),
     ("layers/sg_conv.cpp", "if (graph.whole)\n    kept", "if (false)\n    kept", "TrainModelComposition*"),
-    ("models/trunk.cpp", "if (options_.drop_edge > 0) return false;", "", "TrainModelComposition*"),
+    ("models/trunk.cpp", "if (!has_fixed_steps()) return false;", "", "TrainModelComposition*"),
     ("train/io/safetensors.cpp", 'text == "BOOL" ?', 'text == "BOOLEAN" ?', "TrainSafeTensors*"),
     ("train/io/run_state.cpp", "std::isfinite(d) && d > 0;", "std::isfinite(d);", "TrainRunState*"),
     ("train/task/apply_options.cpp", '!find("lr-period") || options.schedule.period == 0', '!find("lr-period")', "TrainSchedule*"),

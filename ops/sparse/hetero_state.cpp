@@ -1,4 +1,4 @@
-#include "ops/hetero_state.h"
+#include "ops/sparse/hetero_state.h"
 
 #include <algorithm>
 #include <numeric>
