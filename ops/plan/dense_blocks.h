@@ -28,7 +28,7 @@ struct DenseBlocks {
 
   /// Whether the blocks are worth finding: rows are many and long.
   static constexpr bool should_try(std::int64_t rows, std::int64_t edges) {
-    return rows >= 8 * kRows && edges >= 64 * rows && edges <= INT32_MAX;
+    return rows >= 8 * std::int64_t{kRows} && edges >= 64 * rows && edges <= INT32_MAX;
   }
 
   /// Where element (row, k) of a step is: row < kRows, k < kDepth. Elements are in the order of
