@@ -6,6 +6,7 @@
 #include "core/context.h"
 #include "core/cuda_graph.h"
 #include "core/quoting.h"
+#include "core/threads.h"
 #include "ops/dense.h"
 #include "ops/loss.h"
 #include "ops/norm.h"
@@ -303,6 +304,7 @@ void run() {
 }  // namespace rodeo::bench
 
 int main(int argc, char** argv) {
+  rodeo::configure_threads(argv);
   using namespace rodeo::bench;
   try {
     cxxopts::Options description("norm_bench",
