@@ -201,7 +201,7 @@ Tensor transpose_last(const Tensor& x) {
 
 Variable transpose_last(const Variable& x) {
   return record("transpose_last", transpose_last(x.value()), {x},
-                [](const Tensor& dout) { return std::vector{transpose_last(dout)}; });
+                [](const auto& dout) { return std::vector{transpose_last(dout)}; });
 }
 
 Tensor columns(const Tensor& x, std::int64_t begin, std::int64_t end) {

@@ -118,6 +118,9 @@ TEST_P(OpsSecondDerivatives, DenseOperators) {
        {{3, 2}, {3, 2}},
        [](const Inputs& in) { return exp(linear_combination(2, in[0], -3, in[1])); }},
       {"columns", {{3, 4}}, [](const Inputs& in) { return mul(columns(in[0], 0, 2), columns(in[0], 1, 3)); }},
+      {"transpose_last",
+       {{2, 3, 4}},
+       [](const Inputs& in) { return exp(transpose_last(mul(in[0], in[0]))); }},
       {"concat_columns",
        {{3, 2}, {3, 1}},
        [](const Inputs& in) {
