@@ -50,15 +50,6 @@ std::vector<kernels::GroupedRows> plan_rows(const std::vector<RowSegment>& segme
   return plan;
 }
 
-Tensor row_of(const Tensor& x, std::int64_t begin, std::int64_t fold = 1) {
-  return x.slice(begin, begin + fold).reshape({fold * x.dim(1)});
-}
-
-/// The rows of y of a segment, `fold` of them side by side.
-Tensor rows_of(const Tensor& y, const RowSegment& s, std::int64_t fold = 1) {
-  return y.slice(s.y_begin, s.y_begin + s.rows * fold).reshape({s.rows, fold * y.dim(1)});
-}
-
 /// f(rows of y of a segment, their elements of bias): grouped_linear has a row of `bias` for each segment,
 /// fan_out_linear for each matrix.
 template <class F>
@@ -67,7 +58,7 @@ void for_each_bias(const Tensor& bias, const std::vector<RowSegment>& segments, 
   std::int64_t at = 0;
   for (const RowSegment& s : segments) {
     const std::int64_t fold = fans_out ? s.fold : 1;
-    f(rows_of(y, s, fold), row_of(bias, at, fold));
+    f(kernels::side_by_side(y, s.y_begin, s.rows, fold), kernels::joined_rows(bias, at, fold));
     at += fold;
   }
 }

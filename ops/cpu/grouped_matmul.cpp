@@ -17,10 +17,6 @@ struct Blocks {
   std::int64_t step(const RowSegment& rows) const { return blocks == 1 ? rows.fold : 1; }
 };
 
-Tensor row_of(const Tensor& x, std::int64_t begin, std::int64_t fold = 1) {
-  return x.slice(begin, begin + fold).reshape({fold * x.dim(1)});
-}
-
 /// f(T{}) for the element type f32 or f64.
 template <class F>
 void dispatch_wide(DType dtype, const F& f) {
@@ -56,9 +52,8 @@ void grouped_matmul(const Tensor& x, const Tensor& w, bool transposed,
                        .c = at.row(y, rows.y_begin + (transposed ? f : 0), b),
                        .ldc = of_y * y.dim(1)});
       if (!bias.defined() || rows.rows == 0) continue;
-      const Tensor part =
-          y.slice(rows.y_begin, rows.y_begin + rows.rows * of_y).reshape({rows.rows, of_y * y.dim(1)});
-      add_bias(part, row_of(bias, transposed ? matrix : static_cast<std::int64_t>(s), of_y), part);
+      const Tensor part = side_by_side(y, rows.y_begin, rows.rows, of_y);
+      add_bias(part, joined_rows(bias, transposed ? matrix : static_cast<std::int64_t>(s), of_y), part);
     }
   });
 }
@@ -76,7 +71,7 @@ void grouped_matmul_transposed(const Tensor& x, const Tensor& dy, const std::vec
     for (std::size_t s = 0; s < segments.size(); matrix += segments[s++].fold) {
       const RowSegment& rows = segments[s];
       if (db.defined())
-        sum_rows(dy.slice(rows.y_begin, rows.y_begin + rows.rows), row_of(db, static_cast<std::int64_t>(s)));
+        sum_rows(side_by_side(dy, rows.y_begin, rows.rows), joined_rows(db, static_cast<std::int64_t>(s)));
       if (rows.rows == 0) {
         dw.slice(matrix, matrix + rows.fold).fill(0);
         continue;

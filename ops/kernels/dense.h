@@ -23,6 +23,14 @@ struct GroupedRows {
   RowSegment rows;  // may be empty
   bool adds;        // to y's rows; false: it overwrites them
 };
+/// Rows of x from `begin` on, `fold` of them side by side: [rows, fold columns of x]. A view.
+inline Tensor side_by_side(const Tensor& x, std::int64_t begin, std::int64_t rows, std::int64_t fold = 1) {
+  return x.slice(begin, begin + rows * fold).reshape({rows, fold * x.dim(1)});
+}
+/// `fold` rows of x from `begin` on as a vector, a view; undefined where x is.
+inline Tensor joined_rows(const Tensor& x, std::int64_t begin, std::int64_t fold = 1) {
+  return x.defined() ? x.slice(begin, begin + fold).reshape({fold * x.dim(1)}) : x;
+}
 /// For each segment and block  y = x w_s + bias_s, where a row of y sums `fold` rows of x. `transposed`: x
 /// w_s^T with w [matrices, blocks, n, k], and a row of x gives `fold` rows of y. bias [segments, blocks n],
 /// or [matrices, blocks n] where `transposed`, of the dtype of sums, may be undefined. Rows of y in no

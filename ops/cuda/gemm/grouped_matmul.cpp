@@ -33,19 +33,9 @@ LinearPlan plan_segment(std::int64_t rows, std::int64_t k, std::int64_t n, const
       Context::of(x.device()).properties());
 }
 
-/// The rows of a segment, `fold` of them side by side.
-Tensor slice_rows(const Tensor& x, std::int64_t begin, std::int64_t rows, std::int64_t fold = 1) {
-  return x.slice(begin, begin + rows * fold).reshape({rows, fold * x.dim(1)});
-}
-
 /// The matrices of one segment, below one another; there is one block.
 Tensor matrix_of(const Tensor& w, std::int64_t matrix, std::int64_t fold) {
   return w.slice(matrix, matrix + fold).reshape({fold * w.dim(2), w.dim(3)});
-}
-
-/// `fold` rows of [segments or matrices, n] as a vector, or undefined.
-Tensor row_of(const Tensor& x, std::int64_t begin, std::int64_t fold = 1) {
-  return x.defined() ? x.slice(begin, begin + fold).reshape({fold * x.dim(1)}) : x;
 }
 
 /// Whether a kernel of linear() ran.
@@ -81,11 +71,11 @@ void grouped_matmul(const Tensor& x, const Tensor& w, bool transposed,
     const std::int64_t step = step_of(w, rows), of_x = transposed ? 1 : rows.fold,
                        of_y = transposed ? rows.fold : 1;
     const MatmulSizes sizes{rows.rows, transposed ? step * n : n, transposed ? k : step * k};
-    const Tensor b = row_of(bias, transposed ? matrix : static_cast<std::int64_t>(s), of_y);
+    const Tensor b = joined_rows(bias, transposed ? matrix : static_cast<std::int64_t>(s), of_y);
     if (blocks == 1 && !adds &&
         run_tall(plan_segment(rows.rows, sizes.k, sizes.n, x).forward,
-                 {.x = slice_rows(x, rows.x_begin, rows.rows, of_x)}, matrix_of(w, matrix, rows.fold),
-                 transposed, b, slice_rows(y, rows.y_begin, rows.rows, of_y)))
+                 {.x = side_by_side(x, rows.x_begin, rows.rows, of_x)}, matrix_of(w, matrix, rows.fold),
+                 transposed, b, side_by_side(y, rows.y_begin, rows.rows, of_y)))
       continue;
     for (std::int64_t f = 0; f < rows.fold; f += step)
       lt_matmul({.a = rows_of(x, rows.x_begin + (transposed ? 0 : f), blocks, of_x),
@@ -96,7 +86,7 @@ void grouped_matmul(const Tensor& x, const Tensor& w, bool transposed,
                  .batch = blocks},
                 false, transposed, sizes, adds || (f > 0 && !transposed), y.device());
     if (!b.defined()) continue;
-    const Tensor part = slice_rows(y, rows.y_begin, rows.rows, of_y);
+    const Tensor part = side_by_side(y, rows.y_begin, rows.rows, of_y);
     add_bias(part, b, part);
   }
 }
@@ -113,13 +103,13 @@ void grouped_matmul_transposed(const Tensor& x, const Tensor& dy, const std::vec
     }
     const std::int64_t step = step_of(dw, rows);
     const MatmulSizes sizes{step * dw.dim(2), dw.dim(3), rows.rows};
-    const Tensor dy_rows = slice_rows(dy, rows.y_begin, rows.rows);
+    const Tensor dy_rows = side_by_side(dy, rows.y_begin, rows.rows);
     if (blocks == 1 &&
         run_tall_transposed(plan_segment(rows.rows, sizes.m, sizes.n, x).dw,
-                            {.x = slice_rows(x, rows.x_begin, rows.rows, rows.fold)}, dy_rows,
-                            matrix_of(dw, matrix, rows.fold), row_of(db, static_cast<std::int64_t>(s))))
+                            {.x = side_by_side(x, rows.x_begin, rows.rows, rows.fold)}, dy_rows,
+                            matrix_of(dw, matrix, rows.fold), joined_rows(db, static_cast<std::int64_t>(s))))
       continue;
-    if (db.defined()) sum_rows(dy_rows, row_of(db, static_cast<std::int64_t>(s)));
+    if (db.defined()) sum_rows(dy_rows, joined_rows(db, static_cast<std::int64_t>(s)));
     for (std::int64_t f = 0; f < rows.fold; f += step)
       lt_matmul({.a = rows_of(x, rows.x_begin + f, blocks, rows.fold),
                  .b = rows_of(dy, rows.y_begin, blocks),
