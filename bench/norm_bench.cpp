@@ -17,6 +17,7 @@
 #endif
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -277,7 +278,22 @@ void compare(const Operation& operation, std::int64_t m, std::int64_t n, Device 
   std::fflush(stdout);  // a run that is cut off has shown what it measured
 }
 
-void run() {
+/// Those named, in the order of operations(); none named: all.
+std::vector<Operation> operations_named(const Texts& names) {
+  std::vector<Operation> all = operations();
+  for (const std::string& name : names)
+    check(
+        std::any_of(all.begin(), all.end(), [&](const Operation& one) { return one.name == name; }),
+        "--operations: expected some of batch_norm, layer_norm, log_softmax, relu, elu, sigmoid, tanh, got ",
+        printable(name));
+  if (!names.empty())
+    std::erase_if(all, [&](const Operation& one) {
+      return std::find(names.begin(), names.end(), one.name) == names.end();
+    });
+  return all;
+}
+
+void run(const std::vector<Operation>& operations) {
   const Device device = parse_device("auto");
   fmt::print(
       "Forward and backward in f32, ms, and the fastest form of cuDNN if this build has it.\n"
@@ -286,7 +302,7 @@ void run() {
              "Rodeo", "", "cuDNN", "", "ratio");
   const std::int64_t rows = device.is_cuda() ? 1 : 64;  // a CPU times a part of the rows
   std::map<std::string, Total> totals;
-  for (const Operation& operation : operations())
+  for (const Operation& operation : operations)
     for (const auto& [m, n, classes] : {std::tuple{2708, 64, 7},
                                         {169343, 64, 40},
                                         {169343, 256, 40},
@@ -310,14 +326,17 @@ int main(int argc, char** argv) {
     cxxopts::Options description("norm_bench",
                                  "Times normalisation, softmax and activations, and cuDNN beside them.\n");
     description.custom_help("[options]").allow_unrecognised_options();
-    description.add_options()("h,help", "Print this help");
+    cxxopts::OptionAdder add = description.add_options();
+    add("operations", "Some of batch_norm, layer_norm, log_softmax, relu, elu, sigmoid, tanh (default: all)",
+        cxxopts::value<Texts>(), "LIST");
+    add("h,help", "Print this help");
     const cxxopts::ParseResult parsed = parse_arguments(description, "--help takes no value", argc, argv);
     if (parsed.count("help") > 0) {
       fmt::print("{}", description.help());
       return 0;
     }
     reject_strays(parsed);
-    run();
+    run(operations_named(list(parsed, "operations")));
     return 0;
   } catch (const std::exception& error) {
     fmt::print(stderr, "norm_bench: {}\n", rodeo::printable(error.what()));

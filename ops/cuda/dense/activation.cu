@@ -11,6 +11,14 @@ namespace {
 constexpr int kThreads = 256;
 
 template <class S>
+struct Relu {
+  __device__ S operator()(S x) const { return x <= 0 ? S(0) : x; }  // NaN is not <= 0
+};
+template <class S>
+struct ReluBackward {
+  __device__ S operator()(S y, S dy) const { return y > 0 ? dy : S(0); }
+};
+template <class S>
 struct LeakyRelu {
   S slope;
   __device__ S operator()(S x) const { return x > 0 ? x : slope * x; }
@@ -140,6 +148,17 @@ void map(const char* name, const Tensor& a, const Tensor& b, const Tensor& out, 
 }
 
 }  // namespace
+
+void relu(const Tensor& x, const Tensor& y) {
+  dispatch_float(x.dtype(), "relu",
+                 [&]<class T>(T) { map<device_t<T>>("relu", x, y, Relu<Accumulator<device_t<T>>>{}); });
+}
+
+void relu_backward(const Tensor& y, const Tensor& dy, const Tensor& dx) {
+  dispatch_float(y.dtype(), "relu", [&]<class T>(T) {
+    map<device_t<T>>("relu_backward", y, dy, dx, ReluBackward<Accumulator<device_t<T>>>{});
+  });
+}
 
 void leaky_relu(const Tensor& x, double slope, const Tensor& y) {
   dispatch_float(x.dtype(), "leaky_relu", [&]<class T>(T) {

@@ -28,19 +28,6 @@ __global__ void cast_padded_kernel(const float* x, std::int64_t n, T* out, std::
 }
 
 template <class T>
-__global__ void relu_kernel(const T* x, T* y, std::int64_t size) {
-  RODEO_GRID_STRIDE(i, size) {
-    const auto value = widen(x[i]);
-    y[i] = value <= 0 ? static_cast<T>(0.f) : x[i];  // NaN is not <= 0
-  }
-}
-
-template <class T>
-__global__ void relu_backward_kernel(const T* y, const T* dy, T* dx, std::int64_t size) {
-  RODEO_GRID_STRIDE(i, size) dx[i] = widen(y[i]) > 0 ? dy[i] : static_cast<T>(0.f);
-}
-
-template <class T>
 __global__ void scale_rows_kernel(const T* x, const Accumulator<T>* s, T* y, std::int64_t size,
                                   std::int64_t n) {
   RODEO_GRID_STRIDE(i, size) y[i] = static_cast<T>(widen(x[i]) * s[i / n]);
@@ -139,19 +126,6 @@ void sum_rows(const Tensor& x, const Tensor& out) {
     using Sum = Accumulator<D>;
     two_pass_column_sums<Sum, 1>("sum_rows", x.device(), x.dim(0), x.dim(1),
                                  AddElement<D>{device_data<T>(x), x.dim(1)}, WriteSum<Sum>{out.data<Sum>()});
-  });
-}
-
-void relu(const Tensor& x, const Tensor& y) {
-  dispatch_float(x.dtype(), "relu", [&]<class T>(T) {
-    run("relu", y, y.numel(), relu_kernel<device_t<T>>, device_data<T>(x), device_data<T>(y), y.numel());
-  });
-}
-
-void relu_backward(const Tensor& y, const Tensor& dy, const Tensor& dx) {
-  dispatch_float(y.dtype(), "relu", [&]<class T>(T) {
-    run("relu_backward", dx, dx.numel(), relu_backward_kernel<device_t<T>>, device_data<T>(y),
-        device_data<T>(dy), device_data<T>(dx), dx.numel());
   });
 }
 

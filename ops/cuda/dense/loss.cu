@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "core/cuda/index_fault.cuh"
+#include "ops/cuda/dense/score_row.cuh"
 #include "ops/cuda/device/block_sum.cuh"
 #include "ops/cuda/device/pack.cuh"
 #include "ops/cuda/device/tensor_data.cuh"
@@ -12,40 +13,44 @@ namespace rodeo::kernels::cuda {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kRowsPerBlock = kThreads / kWarp;
+// The row of this thread's group of kOfRow lanes. Groups past the last row read row 0 and write nothing,
+// because all lanes of a warp take part in reductions.
+template <int kOfRow>
+struct GroupRow {
+  std::int64_t row = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / kOfRow;
+  bool valid;
+  __device__ explicit GroupRow(std::int64_t rows) : valid(row < rows) {
+    if (!valid) row = 0;
+  }
+};
 
-__device__ std::int64_t warp_row() {
-  return static_cast<std::int64_t>(blockIdx.x) * kRowsPerBlock + threadIdx.x / kWarp;
-}
-
-// Three passes over a row: its maximum, the sum of exponentials, the result. Grid (rows / kRowsPerBlock),
-// block kThreads, a warp a row.
-template <class T>
+// Grid (rows * kOfRow / kThreads), block kThreads, kOfRow lanes a row.
+template <class T, int kOfRow>
 __global__ void log_softmax_kernel(const T* x, T* y, std::int64_t rows, std::int64_t c) {
-  const std::int64_t row = warp_row();
-  if (row >= rows) return;
-  const int lane = threadIdx.x % kWarp;
-  x += row * c;
-  Accumulator<T> top = -INFINITY, sum = 0;
-  for (std::int64_t j = lane; j < c; j += kWarp) top = fmax(top, widen(x[j]));
-  top = reduce_lanes<kWarp>(top, [](auto a, auto b) { return fmax(a, b); });
-  for (std::int64_t j = lane; j < c; j += kWarp) sum += exp(widen(x[j]) - top);
-  const Accumulator<T> shift = top + log(reduce_lanes<kWarp>(sum, [](auto a, auto b) { return a + b; }));
-  for (std::int64_t j = lane; j < c; j += kWarp) y[row * c + j] = static_cast<T>(widen(x[j]) - shift);
+  const GroupRow<kOfRow> at(rows);
+  const ScoreRow<T, kOfRow> scores(x + at.row * c, c);
+  const Accumulator<T> shift = scores.log_sum_exp();
+  scores.each([&](auto j, Accumulator<T> score) {
+    if (at.valid && j < static_cast<decltype(j)>(c)) y[at.row * c + j] = static_cast<T>(score - shift);
+  });
 }
 
-// Grid and block as above.
-template <class T>
+// Grid and block as in log_softmax_kernel.
+template <class T, int kOfRow>
 __global__ void log_softmax_backward_kernel(const T* y, const T* dy, T* dx, std::int64_t rows,
                                             std::int64_t c) {
-  const std::int64_t row = warp_row();
-  if (row >= rows) return;
-  const int lane = threadIdx.x % kWarp;
+  const GroupRow<kOfRow> at(rows);
+  const ScoreRow<T, kOfRow> gradients(dy + at.row * c, c);
   Accumulator<T> sum = 0;
-  for (std::int64_t j = lane; j < c; j += kWarp) sum += widen(dy[row * c + j]);
-  sum = reduce_lanes<kWarp>(sum, [](auto a, auto b) { return a + b; });
-  for (std::int64_t j = lane; j < c; j += kWarp)
-    dx[row * c + j] = static_cast<T>(widen(dy[row * c + j]) - exp(widen(y[row * c + j])) * sum);
+  gradients.each([&](auto j, Accumulator<T> dy_j) {
+    if (j < static_cast<decltype(j)>(c)) sum += dy_j;
+  });
+  sum = reduce_lanes<kOfRow>(sum, [](auto a, auto b) { return a + b; });
+  gradients.each([&](auto j, Accumulator<T> dy_j) {
+    if (!at.valid || j >= static_cast<decltype(j)>(c)) return;
+    const std::int64_t place = at.row * c + j;
+    dx[place] = static_cast<T>(dy_j - exp(widen(y[place])) * sum);
+  });
 }
 
 // One block of kLossThreads. Sums in f64 in a fixed order.
@@ -79,24 +84,36 @@ __global__ void nll_loss_backward_kernel(const Accumulator<T>* dloss, std::int64
   }
 }
 
-dim3 grid_of_rows(std::int64_t rows) {
-  return dim3(static_cast<unsigned>(ceil_div(rows, kRowsPerBlock)));
+// Calls run(integral_constant kOfRow, grid): 8 lanes a row where they hold it, else a warp, in whose L1 cache
+// the row stays for the next pass.
+template <class T, class Run>
+void by_rows(const Tensor& x, const Run& run) {
+  const auto with = [&]<int kOfRow>(std::integral_constant<int, kOfRow> lanes) {
+    run(lanes, dim3(static_cast<unsigned>(ceil_div(x.dim(0) * kOfRow, std::int64_t{kThreads}))));
+  };
+  if (x.dim(1) <= ScoreRow<T>::kMostHeld)
+    with(std::integral_constant<int, LossConfig::kLanes>{});
+  else
+    with(std::integral_constant<int, kWarp>{});
 }
 
 }  // namespace
 
 void log_softmax(const Tensor& x, const Tensor& y) {
   dispatch_float(x.dtype(), "log_softmax", [&]<class T>(T) {
-    launch("log_softmax", y.device(), log_softmax_kernel<device_t<T>>, grid_of_rows(x.dim(0)), kThreads, 0,
-           device_data<T>(x), device_data<T>(y), x.dim(0), x.dim(1));
+    by_rows<device_t<T>>(x, [&]<int kOfRow>(std::integral_constant<int, kOfRow>, dim3 grid) {
+      launch("log_softmax", y.device(), log_softmax_kernel<device_t<T>, kOfRow>, grid, kThreads, 0,
+             device_data<T>(x), device_data<T>(y), x.dim(0), x.dim(1));
+    });
   });
 }
 
 void log_softmax_backward(const Tensor& y, const Tensor& dy, const Tensor& dx) {
   dispatch_float(y.dtype(), "log_softmax", [&]<class T>(T) {
-    launch("log_softmax_backward", dx.device(), log_softmax_backward_kernel<device_t<T>>,
-           grid_of_rows(y.dim(0)), kThreads, 0, device_data<T>(y), device_data<T>(dy), device_data<T>(dx),
-           y.dim(0), y.dim(1));
+    by_rows<device_t<T>>(y, [&]<int kOfRow>(std::integral_constant<int, kOfRow>, dim3 grid) {
+      launch("log_softmax_backward", dx.device(), log_softmax_backward_kernel<device_t<T>, kOfRow>, grid,
+             kThreads, 0, device_data<T>(y), device_data<T>(dy), device_data<T>(dx), y.dim(0), y.dim(1));
+    });
   });
 }
 
