@@ -12,6 +12,7 @@ The graphs are random, with communities and a skewed degree; nodes are in random
 libraries' layers and equal weights first: outputs must agree.
 """
 import argparse
+import gc
 import time
 
 import torch
@@ -95,6 +96,7 @@ def training_step(model, x, edges, y):
 
 
 def compare(title, network, size, epochs, device, beside):
+    gc.collect()  # the network before is not part of this one's memory
     torch.manual_seed(0)
     nodes, edges, features, classes, _ = SIZES[size]
     edge_index = make_graph(size, device)
