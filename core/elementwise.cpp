@@ -69,11 +69,9 @@ void Tensor::fill(double value) const {
   });
 }
 
-Tensor add_tensors(const Tensor& a, const Tensor& b) {
-  check(a.shape() == b.shape() && a.dtype() == b.dtype() && a.device() == b.device(), "[add] a is ",
-        a.dtype(), " ", a.shape(), " on ", a.device(), ", b must be the same, got ", b.dtype(), " ",
-        b.shape(), " on ", b.device());
-  const Tensor out = Tensor::empty(a.shape(), a.dtype(), a.device());
+namespace {
+
+void add_to(const Tensor& a, const Tensor& b, const Tensor& out) {
   run("add", a.device(), {a, b, out}, [&] {
     if (a.device().is_cuda()) return cuda::add(a, b, out);
     dispatch_all(a.dtype(), [&]<class T>(T) {
@@ -83,7 +81,26 @@ Tensor add_tensors(const Tensor& a, const Tensor& b) {
       for (std::int64_t i = 0; i < out.numel(); ++i) z[i] = convert<T>(widen(x[i]) + widen(y[i]));
     });
   });
+}
+
+void check_sum(const Tensor& a, const Tensor& b) {
+  check(a.shape() == b.shape() && a.dtype() == b.dtype() && a.device() == b.device(), "[add] a is ",
+        a.dtype(), " ", a.shape(), " on ", a.device(), ", b must be the same, got ", b.dtype(), " ",
+        b.shape(), " on ", b.device());
+}
+
+}  // namespace
+
+Tensor add_tensors(const Tensor& a, const Tensor& b) {
+  check_sum(a, b);
+  const Tensor out = Tensor::empty(a.shape(), a.dtype(), a.device());
+  add_to(a, b, out);
   return out;
+}
+
+void add_in_place(const Tensor& sum, const Tensor& term) {
+  check_sum(sum, term);
+  add_to(sum, term, sum);
 }
 
 }  // namespace rodeo

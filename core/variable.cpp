@@ -176,7 +176,15 @@ const Tensor& value_of(const Variable& x) {
 }
 
 void add_to(Tensor& sum, const Tensor& term) {
-  sum = sum.defined() ? add_tensors(sum, term) : term;
+  const auto nobody_else_reads = [&] {
+    return sum.shared_storage().use_count() == 1 && !sum.storage()->owner;
+  };
+  if (!sum.defined())
+    sum = term;
+  else if (nobody_else_reads())
+    add_in_place(sum, term);
+  else
+    sum = add_tensors(sum, term);
 }
 void add_to(Variable& sum, const Variable& term) {
   if (!sum.defined())

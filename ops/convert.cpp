@@ -134,20 +134,32 @@ Adjacency transpose_pattern(const Adjacency& adj) {
   return kept.adj.defined() ? kept.adj : adj;
 }
 
+namespace {
+
+/// The pattern is kept with adj.
+TransposedEdgeIds sort_transpose(const Adjacency& adj) {
+  const Tensor reverse = Tensor::empty({adj.num_edges()}, DType::kI64, adj.device());
+  CooResult t;
+  if (is_symmetric(adj, reverse)) {
+    t.edge_ids = reverse;
+  } else {
+    t = sort_by_column(adj, true);
+    order_transpose(adj, t.adj);
+  }
+  adj.cached<TransposedPattern>([&] { return TransposedPattern{t.adj}; });
+  return {t.edge_ids};
+}
+
+}  // namespace
+
 Transposed transpose(const Adjacency& adj) {
-  const auto& ids = adj.cached<TransposedEdgeIds>([&] {
-    const Tensor reverse = Tensor::empty({adj.num_edges()}, DType::kI64, adj.device());
-    CooResult t;
-    if (is_symmetric(adj, reverse)) {
-      t.edge_ids = reverse;
-    } else {
-      t = sort_by_column(adj, true);
-      order_transpose(adj, t.adj);
-    }
-    adj.cached<TransposedPattern>([&] { return TransposedPattern{t.adj}; });
-    return TransposedEdgeIds{t.edge_ids};
-  });
+  const auto& ids = adj.cached<TransposedEdgeIds>([&] { return sort_transpose(adj); });
   return {transpose_pattern(adj), ids.edge_ids};
+}
+
+Tensor transposed_values(const Adjacency& adj, const Tensor& values) {
+  if (adj.has_cached<TransposedEdgeIds>()) return take(values, transpose(adj).edge_ids);
+  return take(values, sort_transpose(adj).edge_ids);
 }
 
 void set_transposed_pattern(const Adjacency& adj, const Adjacency& transposed) {

@@ -165,9 +165,13 @@ NodeNumbers HeteroGraph::targets(int r) const {
 
 namespace {
 
-const CooResult& matrix_of(HeteroState& state, bool rows_by_relation, bool cols_by_relation) {
+const Adjacency& matrix_of(HeteroState& state, bool rows_by_relation, bool cols_by_relation) {
   const std::scoped_lock lock(state.mutex);
   return state.matrix(rows_by_relation, cols_by_relation);
+}
+Tensor edge_ids_of(HeteroState& state, bool rows_by_relation, bool cols_by_relation) {
+  const std::scoped_lock lock(state.mutex);
+  return state.edge_ids(rows_by_relation, cols_by_relation);
 }
 
 /// A segment for each type of the side that has numbers by relation: its nodes from first(t) on, and these.
@@ -187,19 +191,19 @@ std::vector<RowSegment> segments_of(const HeteroSide& side, const First& first) 
 }  // namespace
 
 const Adjacency& HeteroGraph::stacked() const {
-  return matrix_of(state(), false, true).adj;
+  return matrix_of(state(), false, true);
 }
 const Adjacency& HeteroGraph::by_target() const {
-  return matrix_of(state(), true, false).adj;
+  return matrix_of(state(), true, false);
 }
 const Adjacency& HeteroGraph::relation_blocks() const {
-  return matrix_of(state(), true, true).adj;
+  return matrix_of(state(), true, true);
 }
-const Tensor& HeteroGraph::stacked_edge_ids() const {
-  return matrix_of(state(), false, true).edge_ids;
+Tensor HeteroGraph::stacked_edge_ids() const {
+  return edge_ids_of(state(), false, true);
 }
-const Tensor& HeteroGraph::by_target_edge_ids() const {
-  return matrix_of(state(), true, false).edge_ids;
+Tensor HeteroGraph::by_target_edge_ids() const {
+  return edge_ids_of(state(), true, false);
 }
 const Adjacency& HeteroGraph::sum_relations() const {
   const std::scoped_lock lock(state().mutex);
@@ -216,9 +220,10 @@ const Adjacency& HeteroGraph::target_order() const {
 
 const EdgeMeans& HeteroGraph::edge_means(const Adjacency& adj, DType dtype) const {
   check(is_float(dtype), "[hetero_graph] edge weights must be floating point, got ", dtype);
-  const bool stacks = adj == stacked();
-  check(stacks || adj == by_target(), "[hetero_graph] edge means are those of stacked() or by_target()");
   const std::scoped_lock lock(state().mutex);
+  const bool stacks = state().has_matrix(false, true) && adj == state().matrix(false, true);
+  check(stacks || (state().has_matrix(true, false) && adj == state().matrix(true, false)),
+        "[hetero_graph] edge means are those of stacked() or by_target()");
   return state().means_of(!stacks, dtype);
 }
 

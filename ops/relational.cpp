@@ -19,7 +19,7 @@ Variable reduce_edges(const HeteroGraph& graph, const Adjacency& adj, const Vari
   if (options.reduce == Reduce::kSum) return spmm(adj, x, options.spmm);
   const EdgeMeans& means = graph.edge_means(adj, x.dtype());
   const auto rule = [adj, back = means.transposed, options = options.spmm](const Tensor& dy) {
-    return std::vector{spmm(transpose(adj).adj, back, dy, options)};
+    return std::vector{spmm(transpose_pattern(adj), back, dy, options)};
   };
   return record("spmm", spmm(adj, means.weight, x.value(), options.spmm), {x}, rule);
 }

@@ -12,8 +12,10 @@ StepRunner::StepRunner(Device device, std::function<Tensor()> work, std::vector<
 
 Tensor StepRunner::run() {
   const MemoryGauge gauge(device_);
+  const std::int64_t before = memory_stats(device_).current;
   const Tensor result = work_();
-  bytes_ = gauge.bytes();
+  // What stays, such as transposes and the optimizer's state, is there already when the step is captured.
+  bytes_ = gauge.bytes() - std::max(std::int64_t{0}, memory_stats(device_).current - before);
   return result;
 }
 

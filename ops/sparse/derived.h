@@ -11,6 +11,9 @@ namespace rodeo {
 bool derives_only_known(const Adjacency& adj);
 
 // convert.cpp
+/// values [edges] of adj in the order of its transpose, for values that are constants: the transposed pattern
+/// is kept with adj, but not the 8 bytes an edge of transpose(adj).edge_ids.
+Tensor transposed_values(const Adjacency& adj, const Tensor& values);
 /// transpose_pattern(adj) is `transposed` from now on. Before that was called.
 void set_transposed_pattern(const Adjacency& adj, const Adjacency& transposed);
 /// Whether transpose_pattern(adj) was called since then.

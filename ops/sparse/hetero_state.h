@@ -56,12 +56,18 @@ struct HeteroState {
   std::vector<std::shared_ptr<HeteroState>> with_targets;
 
   // These need the lock.
-  const CooResult& matrix(bool rows_by_relation, bool cols_by_relation);
+  bool has_matrix(bool rows_by_relation, bool cols_by_relation) const {
+    return matrices.contains({rows_by_relation, cols_by_relation});
+  }
+  const Adjacency& matrix(bool rows_by_relation, bool cols_by_relation);
+  /// Made again where means_of() has released them.
+  Tensor edge_ids(bool rows_by_relation, bool cols_by_relation);
   const Adjacency& order(HeteroSide& side) const;
   const Adjacency& sums();
   const EdgeMeans& means_of(bool rows_by_relation, DType dtype);
 
  private:
+  CooResult make_matrix(bool rows_by_relation, bool cols_by_relation) const;
   /// For all edges the number of their row or column.
   std::vector<std::int32_t> ends(const HeteroSide& side, bool by_relation) const;
 };

@@ -2,6 +2,7 @@
 
 #include "core/category_timer.h"
 #include "core/gradcheck.h"
+#include "core/memory_stats.h"
 #include "core/random.h"
 #include "ops/dense.h"
 #include "tests/support/devices.h"
@@ -40,6 +41,31 @@ TEST(CoreVariable, AccumulatesUntilZeroed) {
   EXPECT_EQ(x.grad().item(), 4);
   x.zero_grad();
   EXPECT_FALSE(x.grad().defined());
+}
+
+// Sums of gradients take the memory of the first term only where nobody else reads it.
+TEST(CoreVariable, SumsInPlaceOnlyWhatNobodyElseReads) {
+  constexpr std::int64_t kSize = 1 << 16;
+  const auto with_gradient = [](const Variable& x, const std::function<Tensor()>& gradient) {
+    return record("made", x.value(), {x}, [gradient](const Tensor&) { return std::vector{gradient()}; });
+  };
+  const Variable x(Tensor::zeros({kSize}), true);
+  const Tensor held = Tensor::full({kSize}, 1);
+  const auto fresh = [] { return Tensor::full({kSize}, 2); };
+  Variable sum = with_gradient(x, [&] { return held; });
+  for (int i = 0; i < 3; ++i) sum = add(with_gradient(x, fresh), sum);
+  sum.backward(Tensor::full({kSize}, 1));
+  EXPECT_EQ(x.grad().to_vector<float>().back(), 7);
+  EXPECT_EQ(held.to_vector<float>().back(), 1);
+
+  const Variable y(Tensor::zeros({kSize}), true);
+  Variable terms = with_gradient(y, fresh);
+  for (int i = 0; i < 3; ++i) terms = add(terms, with_gradient(y, fresh));
+  const Tensor start = Tensor::full({kSize}, 1);
+  const MemoryGauge gauge(kCpu);
+  terms.backward(start);
+  EXPECT_EQ(y.grad().to_vector<float>().back(), 8);
+  EXPECT_LE(gauge.bytes(), 2 * kSize * 4);  // the sum and one term
 }
 
 TEST(CoreVariable, LongChainsNeedNoStack) {

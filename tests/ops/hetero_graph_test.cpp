@@ -1,5 +1,6 @@
 #include "ops/hetero_graph.h"
 
+#include "core/memory_stats.h"
 #include "ops/spmm.h"
 #include "tests/support/devices.h"
 #include "tests/support/hetero.h"
@@ -83,6 +84,21 @@ TEST_P(OpsHeteroGraph, EdgeIdsAreThoseOfTheLists) {
   };
   expect_columns(graph.stacked(), graph.stacked_edge_ids(), sources);
   expect_columns(graph.by_target(), graph.by_target_edge_ids(), nodes);
+  static_cast<void>(graph.edge_means(graph.stacked(), DType::kF32));  // frees them
+  expect_columns(graph.stacked(), graph.stacked_edge_ids(), sources);
+}
+
+TEST_P(OpsHeteroGraph, MeansKeepNoEdgeIds) {
+  constexpr std::int64_t kEdges = 1 << 16, kNodes = 100;
+  std::vector<std::int64_t> ids(kEdges);
+  for (std::int64_t e = 0; e < kEdges; ++e) ids[static_cast<std::size_t>(e)] = e * e % kNodes;
+  const Tensor ends = Tensor::from(ids);
+  const HeteroGraph graph({{"a", kNodes}, {"b", kNodes}}, {{"a", "to", "b", ends, ends}}, device());
+  static_cast<void>(graph.by_target());
+  const std::int64_t before = memory_stats(device()).current;
+  static_cast<void>(graph.edge_means(graph.by_target(), DType::kF32));
+  // Kept: two weights, and the columns of the transpose. Freed: an id of 8 bytes.
+  EXPECT_LT(memory_stats(device()).current - before, 5 * kEdges);
 }
 
 TEST_P(OpsHeteroGraph, ReverseRelationsAndTargetsOfOneType) {

@@ -123,6 +123,25 @@ TEST_F(TrainReplay, MemoryIsReturned) {
   EXPECT_EQ(memory_stats(cuda_device()).current, before);
 }
 
+TEST_F(TrainReplay, ReservesNothingForWhatTheFirstRunLeaves) {
+  constexpr std::int64_t kBytes = 1 << 26;
+  const auto block = [] { return Tensor::empty({kBytes}, DType::kU8, cuda_device()); };
+  Tensor stays;
+  StepRunner runner(cuda_device(),
+                    [&] {
+                      if (!stays.defined()) stays = block();
+                      const Tensor passes = block();
+                      return Tensor::zeros({1}, DType::kF32, cuda_device());
+                    },
+                    {});
+  runner.run();
+  const std::int64_t before = memory_stats(cuda_device()).current;
+  runner.capture();
+  const std::int64_t reserved = memory_stats(cuda_device()).current - before;
+  EXPECT_GE(reserved, kBytes);
+  EXPECT_LT(reserved, kBytes + kBytes / 2);
+}
+
 TEST(TrainReplayErrors, OnlyCudaIsCaptured) {
   StepRunner replay(kCpu, [] { return Tensor::zeros({1}); }, {});
   EXPECT_EQ(replay.run().item(), 0);
