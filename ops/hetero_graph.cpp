@@ -169,7 +169,7 @@ const Adjacency& matrix_of(HeteroState& state, bool rows_by_relation, bool cols_
   const std::scoped_lock lock(state.mutex);
   return state.matrix(rows_by_relation, cols_by_relation);
 }
-Tensor edge_ids_of(HeteroState& state, bool rows_by_relation, bool cols_by_relation) {
+const Tensor& edge_ids_of(HeteroState& state, bool rows_by_relation, bool cols_by_relation) {
   const std::scoped_lock lock(state.mutex);
   return state.edge_ids(rows_by_relation, cols_by_relation);
 }
@@ -199,10 +199,10 @@ const Adjacency& HeteroGraph::by_target() const {
 const Adjacency& HeteroGraph::relation_blocks() const {
   return matrix_of(state(), true, true);
 }
-Tensor HeteroGraph::stacked_edge_ids() const {
+const Tensor& HeteroGraph::stacked_edge_ids() const {
   return edge_ids_of(state(), false, true);
 }
-Tensor HeteroGraph::by_target_edge_ids() const {
+const Tensor& HeteroGraph::by_target_edge_ids() const {
   return edge_ids_of(state(), true, false);
 }
 const Adjacency& HeteroGraph::sum_relations() const {

@@ -74,10 +74,10 @@ class HeteroGraph {
   const Adjacency& relation_blocks() const;
   /// [destinations, (target, relation)]: sums the rows of the relations of each destination.
   const Adjacency& sum_relations() const;
-  /// For each edge of the matrix, in its order, the number of the edge. i64 [edges]. edge_means() frees them:
-  /// they are then sorted again.
-  Tensor stacked_edge_ids() const;
-  Tensor by_target_edge_ids() const;
+  /// For each edge of the matrix, in its order, the number of the edge. i64 [edges]. Made at
+  /// first use, like a matrix, and kept.
+  const Tensor& stacked_edge_ids() const;
+  const Tensor& by_target_edge_ids() const;
   /// Relations in the order of the rows of the stack, and of (target, relation) rows, where the rows of a
   /// node or target are one for each: a matrix of ones [those with edges, relations] whose product sorts
   /// parameters; undefined where the order is that of all relations.

@@ -54,23 +54,22 @@ std::vector<std::int32_t> HeteroState::ends(const HeteroSide& side, bool by_rela
   return all;
 }
 
-CooResult HeteroState::make_matrix(bool rows_by_relation, bool cols_by_relation) const {
+CooResult HeteroState::sort_edges(bool rows_by_relation, bool cols_by_relation, bool edge_ids) const {
   const Tensor row = Tensor::from(ends(dst, rows_by_relation), device),
                col = Tensor::from(ends(src, cols_by_relation), device);
   return coo_to_csr(row, col, rows_by_relation ? dst.total : dst.nodes.total(),
-                    cols_by_relation ? src.total : src.nodes.total(), {.edge_ids = true});
+                    cols_by_relation ? src.total : src.nodes.total(), {.edge_ids = edge_ids});
 }
 
 const Adjacency& HeteroState::matrix(bool rows_by_relation, bool cols_by_relation) {
-  CooResult& kept = matrices[{rows_by_relation, cols_by_relation}];
-  if (!kept.adj.defined()) kept = make_matrix(rows_by_relation, cols_by_relation);
-  return kept.adj;
+  Adjacency& kept = matrices[{rows_by_relation, cols_by_relation}];
+  if (!kept.defined()) kept = sort_edges(rows_by_relation, cols_by_relation, false).adj;
+  return kept;
 }
 
-Tensor HeteroState::edge_ids(bool rows_by_relation, bool cols_by_relation) {
-  matrix(rows_by_relation, cols_by_relation);
-  Tensor& kept = matrices.at({rows_by_relation, cols_by_relation}).edge_ids;
-  if (!kept.defined()) kept = make_matrix(rows_by_relation, cols_by_relation).edge_ids;
+const Tensor& HeteroState::edge_ids(bool rows_by_relation, bool cols_by_relation) {
+  Tensor& kept = ids[{rows_by_relation, cols_by_relation}];
+  if (!kept.defined()) kept = sort_edges(rows_by_relation, cols_by_relation, true).edge_ids;
   return kept;
 }
 
@@ -107,11 +106,10 @@ const EdgeMeans& HeteroState::means_of(bool rows_by_relation, DType dtype) {
   std::vector<double> fraction(target.size());  // in the order of the edges' numbers
   for (std::size_t e = 0; e < fraction.size(); ++e)
     fraction[e] = 1 / static_cast<double>(degree[static_cast<std::size_t>(target[e])]);
-  kept.weight =
-      take(Tensor::from(fraction).to(dtype).to(device), edge_ids(rows_by_relation, !rows_by_relation));
-  CooResult& of = matrices.at({rows_by_relation, !rows_by_relation});
-  kept.transposed = transposed_values(of.adj, kept.weight);
-  of.edge_ids = {};  // 8 bytes an edge that training does not read
+  const bool cols_by_relation = !rows_by_relation;
+  const Tensor of_edges = sort_edges(rows_by_relation, cols_by_relation, true).edge_ids;  // not kept
+  kept.weight = take(Tensor::from(fraction).to(dtype).to(device), of_edges);
+  kept.transposed = transposed_values(matrix(rows_by_relation, cols_by_relation), kept.weight);
   return kept;
 }
 

@@ -49,8 +49,9 @@ struct HeteroState {
   Ranges edges;
 
   std::mutex mutex;  // of what follows, made at first use
-  std::map<std::pair<bool, bool>, CooResult>
-      matrices;  // by whether rows and columns are numbered by relation
+  // By whether rows and columns are numbered by relation. Ids are 8 bytes an edge: made where asked for.
+  std::map<std::pair<bool, bool>, Adjacency> matrices;
+  std::map<std::pair<bool, bool>, Tensor> ids;
   Adjacency sum_relations;
   std::map<std::pair<bool, DType>, EdgeMeans> means;  // by whether rows are
   std::vector<std::shared_ptr<HeteroState>> with_targets;
@@ -60,14 +61,13 @@ struct HeteroState {
     return matrices.contains({rows_by_relation, cols_by_relation});
   }
   const Adjacency& matrix(bool rows_by_relation, bool cols_by_relation);
-  /// Made again where means_of() has released them.
-  Tensor edge_ids(bool rows_by_relation, bool cols_by_relation);
+  const Tensor& edge_ids(bool rows_by_relation, bool cols_by_relation);
   const Adjacency& order(HeteroSide& side) const;
   const Adjacency& sums();
   const EdgeMeans& means_of(bool rows_by_relation, DType dtype);
 
  private:
-  CooResult make_matrix(bool rows_by_relation, bool cols_by_relation) const;
+  CooResult sort_edges(bool rows_by_relation, bool cols_by_relation, bool edge_ids) const;
   /// For all edges the number of their row or column.
   std::vector<std::int32_t> ends(const HeteroSide& side, bool by_relation) const;
 };
