@@ -1,13 +1,11 @@
 #include "core/launch_ranks.h"
 
 #include <fcntl.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 
 #include "core/comm/child_ranks.h"
@@ -18,23 +16,6 @@
 #include "core/threads.h"
 
 namespace rodeo {
-namespace {
-
-using comm::File;
-
-std::string random_key() {
-  unsigned char bytes[16];
-  check(::getrandom(bytes, sizeof(bytes), 0) == sizeof(bytes),
-        "[launch_ranks] no random numbers: ", std::strerror(errno));
-  std::string key;
-  for (const unsigned char byte : bytes) {
-    key += "0123456789abcdef"[byte >> 4];
-    key += "0123456789abcdef"[byte & 15];
-  }
-  return key;
-}
-
-}  // namespace
 
 bool started_as_rank() {
   return comm::read_launch().size > 1;
@@ -43,19 +24,17 @@ bool started_as_rank() {
 int launch_ranks(int count, const std::vector<std::string>& command) {
   check(count >= 1 && count <= 1024, "[launch_ranks] count must be in [1, 1024], got ", count);
   check(!command.empty(), "[launch_ranks] command is empty");
-  const File listener = comm::listen_on(0, /*local=*/true);
+  const comm::File listener = comm::listen_on(0, /*local=*/true);
   comm::Pipe report;
   check(::write(report.writer.get(), "r", 1) == 1, "[launch_ranks] cannot write to a pipe");
 
   std::vector<comm::ChildRank> children;
-  const std::string address = str("127.0.0.1:", comm::port_of(listener)), key = random_key();
-  const std::string threads = str(std::max(1, num_threads() / count));
+  const std::string meeting = str(comm::port_of(listener)), threads = str(std::max(1, num_threads() / count));
   for (int rank = 0; rank < count; ++rank) {
     comm::ChildRank child;
     child.environment = {{comm::kRankVariable, str(rank)},
                          {comm::kRanksVariable, str(count)},
-                         {comm::kAddressVariable, address},
-                         {comm::kKeyVariable, key},
+                         {comm::kMeetingVariable, meeting},
                          {comm::kReportVariable, str(report.reader.get())}};
     if (!std::getenv("OMP_NUM_THREADS")) child.environment.emplace_back("OMP_NUM_THREADS", threads);
     child.inherited = {report.reader.get()};

@@ -40,7 +40,8 @@ foreach(test commands tasks)
   set_tests_properties(Ranks.gpu.${test} PROPERTIES TIMEOUT 900 SKIP_RETURN_CODE 77)
 endforeach()
 add_test(NAME Ranks.ctrl_c COMMAND python3 ${CMAKE_CURRENT_LIST_DIR}/ranks/ctrl_c_test.py $<TARGET_FILE:rank_launch>)
-set_tests_properties(Ranks.tcp.2 Ranks.tcp.4 Ranks.tcp.faults Ranks.launch Ranks.ctrl_c PROPERTIES TIMEOUT 300)
+add_test(NAME Ranks.run COMMAND python3 ${CMAKE_CURRENT_LIST_DIR}/ranks/run_test.py ${PROJECT_BINARY_DIR}/bin)
+set_tests_properties(Ranks.tcp.2 Ranks.tcp.4 Ranks.tcp.faults Ranks.launch Ranks.ctrl_c Ranks.run PROPERTIES TIMEOUT 300)
 
 add_test(NAME Ranks.commands
          COMMAND bash ${CMAKE_CURRENT_LIST_DIR}/ranks/commands_test.sh ${PROJECT_BINARY_DIR}/bin)

@@ -14,7 +14,8 @@
 namespace rodeo::comm {
 namespace {
 
-constexpr int kPorts = 16;  // that are tried
+constexpr int kPorts = 16;                      // that are tried
+constexpr const char* kThisHost = "localhost";  // ranks meet at a local socket, not at a port
 constexpr const char* kBuildMpi =
     "this build has no MPI: install libopenmpi-dev and configure with -DRODEO_MPI=ON";
 
@@ -78,15 +79,8 @@ void read_master(const Variables& in, Meeting& meeting) {
 Launch read_rodeo(const Variables& in) {
   Launch launch = read(in, "rodeo", kRankVariable, kRanksVariable, kRankVariable);
   launch.mpi_obstacle = str("MPI cannot join them: start them with mpirun -np ", launch.size);
-  const std::string address = in.text(kAddressVariable);
-  const std::size_t colon = address.rfind(':');
-  Meeting& meeting = launch.meeting;
-  check(colon != std::string::npos && parse(std::string_view(address).substr(colon + 1), meeting.port),
-        "[communicator] the environment variable ", kAddressVariable, " must be HOST:PORT, got ",
-        printable(address));
-  meeting.host = address.substr(0, colon);
-  meeting.key = in.text(kKeyVariable);
-  meeting.listen_file = in.number_or(kListenVariable, -1);
+  launch.meeting = {.host = kThisHost, .port = in.number(kMeetingVariable)};
+  launch.meeting.listen_file = in.number_or(kListenVariable, -1);
   return launch;
 }
 
@@ -99,8 +93,8 @@ Launch read_mpirun(const Variables& in) {
   launch.meeting.port = port_of(launch.meeting.key);
   launch.meeting.num_ports = kPorts;
   const char* const local_size = ompi ? "OMPI_COMM_WORLD_LOCAL_SIZE" : "MPI_LOCALNRANKS";
-  if (in.number_or(local_size, 0) == launch.size) launch.meeting.host = "127.0.0.1";
   read_master(in, launch.meeting);
+  if (in.number_or(local_size, 0) == launch.size) launch.meeting.host = kThisHost;
   if (launch.meeting.host.empty())
     launch.tcp_obstacle = "without MPI the host of rank 0 is not known: set MASTER_ADDR to it for all ranks";
   return launch;
@@ -115,6 +109,7 @@ Launch read_srun(const Variables& in) {
   launch.meeting.port = port_of(launch.meeting.key);
   launch.meeting.num_ports = kPorts;
   read_master(in, launch.meeting);
+  if (in.number_or("SLURM_STEP_NUM_NODES", 0) == 1) launch.meeting.host = kThisHost;
   if (launch.meeting.host.empty())
     launch.tcp_obstacle = "SLURM_STEP_NODELIST is not set: set MASTER_ADDR to the host of rank 0";
   return launch;
@@ -129,6 +124,7 @@ Launch read_torchrun(const Variables& in) {
   // torchrun itself listens on MASTER_PORT.
   if (in.has("TORCHELASTIC_RUN_ID")) ++launch.meeting.port;
   launch.meeting.num_ports = kPorts;
+  if (in.number_or("LOCAL_WORLD_SIZE", 0) == launch.size) launch.meeting.host = kThisHost;
   launch.meeting.key =
       str("torchrun ", in.text("TORCHELASTIC_RUN_ID"), " ", in.text("TORCHELASTIC_RESTART_COUNT"));
   return launch;

@@ -13,7 +13,7 @@ struct Meeting {
   std::string host;
   int port = 0;
   int num_ports = 1;
-  std::string key;       // equal on all ranks of a run; other runs have another one
+  std::string key = {};  // equal on all ranks of a run; other runs at the same place have another one
   int listen_file = -1;  // rank 0: a socket that listens already
 };
 

@@ -14,9 +14,9 @@ struct Mesh {
   std::vector<File> notes;  // what a rank tells the others of itself
 };
 
-/// Joins the ranks of `launch`, which meet at rank 0. The key keeps runs of one user apart; the kernel keeps
-/// other users of the host out where the ranks meet at localhost. Between hosts the network must be trusted,
-/// as for MPI. Throws Error, which names the ranks that are missing, after `timeout_seconds`.
+/// Joins the ranks of `launch`, which meet at rank 0. The key keeps runs of one user apart; where the ranks
+/// meet at localhost no port is opened, and the kernel keeps other users out. Between hosts the network must
+/// be trusted, as for MPI. Throws Error, which names the ranks that are missing, after `timeout_seconds`.
 Mesh join_ranks(const Launch& launch, double timeout_seconds);
 
 }  // namespace rodeo::comm

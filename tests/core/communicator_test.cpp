@@ -154,6 +154,8 @@ TEST(CoreCommunicatorLauncher, KnowsWhereRanksMeet) {
   EXPECT_EQ(meeting_of(torchrun), "node0:4000 3 ");
   torchrun["TORCHELASTIC_RUN_ID"] = "none";
   EXPECT_EQ(meeting_of(torchrun), "node0:4001 3 ") << "torchrun itself listens on MASTER_PORT";
+  torchrun["LOCAL_WORLD_SIZE"] = "4";
+  EXPECT_EQ(meeting_of(torchrun), "localhost:4001 3 ");
   torchrun["MASTER_PORT"] = "65530";
   EXPECT_ERROR(launch_of(torchrun),
                "[communicator] the environment variable MASTER_PORT must be in [1, 65519], got 65530");
@@ -173,22 +175,26 @@ TEST(CoreCommunicatorLauncher, KnowsWhereRanksMeet) {
   srun["MASTER_ADDR"] = "10.0.0.1";
   srun["MASTER_PORT"] = "4000";
   EXPECT_EQ(meeting_of(srun), "10.0.0.1:4000 1 ");
+  srun["SLURM_STEP_NUM_NODES"] = "1";
+  EXPECT_EQ(meeting_of(srun), "localhost:4000 1 ");
 
   std::map<std::string, std::string> ompi = {{"OMPI_COMM_WORLD_RANK", "1"},
                                              {"OMPI_COMM_WORLD_SIZE", "2"},
                                              {"OMPI_COMM_WORLD_LOCAL_RANK", "1"},
                                              {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"}};
-  EXPECT_EQ(launch_of(ompi).meeting.host, "127.0.0.1");
+  ompi["MASTER_ADDR"] = "10.0.0.1";
+  EXPECT_EQ(launch_of(ompi).meeting.host, "localhost") << "one host needs no port, whatever it is called";
+  ompi.erase("MASTER_ADDR");
   ompi["OMPI_COMM_WORLD_LOCAL_SIZE"] = "1";
   EXPECT_EQ(launch_of(ompi).tcp_obstacle,
             "without MPI the host of rank 0 is not known: set MASTER_ADDR to it for all ranks");
 
-  ompi.insert({{"RODEO_RANK", "2"}, {"RODEO_RANKS", "3"}, {"RODEO_ADDRESS", "127.0.0.1:50"}});
+  ompi.insert({{"RODEO_RANK", "2"}, {"RODEO_RANKS", "3"}, {"RODEO_MEETING", "50"}});
   EXPECT_EQ(launch_of(ompi).launcher, "rodeo") << "the innermost launcher";
-  EXPECT_EQ(meeting_of(ompi), "127.0.0.1:50 2 ");
-  ompi["RODEO_ADDRESS"] = "127.0.0.1";
+  EXPECT_EQ(meeting_of(ompi), "localhost:50 2 ");
+  ompi["RODEO_MEETING"] = "127.0.0.1:50";
   EXPECT_ERROR(launch_of(ompi),
-               "[communicator] the environment variable RODEO_ADDRESS must be HOST:PORT, got 127.0.0.1");
+               "[communicator] the environment variable RODEO_MEETING must be a number, got 127.0.0.1:50");
 }
 
 TEST(CoreCommunicatorLauncher, ReadsTheFirstHostOfSlurm) {
