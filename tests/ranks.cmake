@@ -48,13 +48,20 @@ add_test(NAME Ranks.commands
 add_test(NAME Ranks.tasks COMMAND bash ${CMAKE_CURRENT_LIST_DIR}/ranks/tasks_test.sh ${PROJECT_BINARY_DIR}/bin)
 set_tests_properties(Ranks.commands Ranks.tasks PROPERTIES TIMEOUT 150)
 
+# Two network namespaces. 77: they cannot be made
+set(hosts_test bash ${CMAKE_CURRENT_LIST_DIR}/ranks/hosts_test.sh)
+set(on_hosts ${PROJECT_BINARY_DIR}/bin $<TARGET_FILE:rank_tests> $<TARGET_FILE:rank_faults>)
+add_test(NAME Ranks.hosts.tcp COMMAND ${hosts_test} torchrun ${on_hosts})
+add_test(NAME Ranks.hosts.nccl
+         COMMAND bash ${CMAKE_CURRENT_LIST_DIR}/ranks/where_gpus_are.sh 2 ${hosts_test} nccl ${on_hosts})
+set_tests_properties(Ranks.hosts.tcp Ranks.hosts.nccl PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 ENVIRONMENT NCCL_MULTI_RANK_GPU_ENABLE=0)
 if(NOT RODEO_WITH_MPI)
   set(no_mpi "this build has no MPI: install libopenmpi-dev and openmpi-bin")
 elseif(NOT RODEO_MPIRUN)
   set(no_mpi "mpirun is not installed: install openmpi-bin")
 endif()
 if(no_mpi)
-  foreach(test Ranks.2 Ranks.4 Ranks.faults)
+  foreach(test Ranks.2 Ranks.4 Ranks.faults Ranks.hosts.mpi)
     add_skipped_test(${test} ${no_mpi})
   endforeach()
   return()
@@ -71,6 +78,7 @@ foreach(ranks 2 4)
 endforeach()
 add_test(NAME Ranks.faults
          COMMAND ${where_it_works} ${faults_test} mpi ${RODEO_MPIRUN} $<TARGET_FILE:rank_faults>)
+add_test(NAME Ranks.hosts.mpi COMMAND ${where_it_works} ${hosts_test} mpirun ${on_hosts})
 # In a container: mpirun runs as root, and processes may not read each other's memory.
-set_tests_properties(Ranks.2 Ranks.4 Ranks.faults PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 ENVIRONMENT
+set_tests_properties(Ranks.2 Ranks.4 Ranks.faults Ranks.hosts.mpi PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 ENVIRONMENT
   "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_btl_vader_single_copy_mechanism=none")
