@@ -6,6 +6,7 @@
 #include "ops/checks.h"
 #include "ops/convert.h"
 #include "ops/sparse/aggregation_choice.h"
+#include "ops/sparse/exchange_rates.h"
 #include "ops/sparse/rank_graph.h"
 #include "ops/sparse/row_order.h"
 #include "ops/sparse/whole_graph.h"
@@ -33,8 +34,12 @@ void prepare_shard(const Adjacency& adj, Aggregation form) {
   const ShardedRows& shard =
       require_shard(adj, "[prepare_shard] the graph must be sharded over ranks: see Adjacency::sharded");
   order_shard(shard);
-  // On the CPU a choice is predicted: nothing there depends on a link that was not measured.
-  plan_shard(shard, form, shard.rows.device().is_cuda(), cache_folder());
+  // On the CPU a choice is predicted, from rates that never change.
+  const Device device = shard.rows.device();
+  const bool timed = device.is_cuda();
+  const bool chooses = timed && form == Aggregation::kAuto;
+  plan_shard(shard, form, timed, cache_folder(),
+             chooses ? measured_rates(shard.nodes->ranks(), device, cache_folder()) : AggregationRates());
 }
 
 void set_constant_weight(const Adjacency& adj, const Tensor& weight) {

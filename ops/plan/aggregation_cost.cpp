@@ -37,8 +37,8 @@ AggregationTime gathered_cost(const AggregationSizes& sizes, double received, co
   const double p = sizes.ranks, local = static_cast<double>(sizes.nodes) / p;
   const double row = row_bytes(sizes, static_cast<double>(sizes.columns));
   AggregationTime out;
-  // A row of X is read by the rows of a rank that are near each other: fewer of them share a reading.
-  const double read = (local + received + local) / 2;
+  // A row is read anew where it was evicted. The rank's edges read few rows of other ranks so often.
+  const double read = local + received / 4;
   out.product_ms =
       sizes.imbalance * product_ms(sizes, static_cast<double>(sizes.edges) / p, read, row, rates);
   // A score for each head of attention travels with a row.

@@ -21,8 +21,10 @@ struct AggregationSizes {
 
 /// Measured on H200 GPUs of one host, in docs/benchmarks: SpMM in f32 without weights on reddit-like and
 /// products-like (kernels.md), the collectives of 233,000 and 2,450,000 rows of 128 columns on two GPUs
-/// (collectives.md). `network_bytes` is a data sheet's, 400 Gb/s a GPU, and was not measured. `attention`:
-/// the sparse part of GAT 8 x 8 on both graphs, on one GPU (collectives.md).
+/// (collectives.md). `exchange_ms` is that of the epochs of GCN on both graphs, where a rank also waits for
+/// the slower one. measured_rates (ops/sparse/exchange_rates.h) has those of the ranks of a run.
+/// `network_bytes` is a data sheet's, 400 Gb/s a GPU, and was not measured. `attention`: the sparse part of
+/// GAT 8 x 8 on both graphs, on one GPU (collectives.md).
 struct AggregationRates {
   double edge_line_ns = 0.0079;   // to add 128 bytes of a row of X to a sum
   double node_line_ns = 0.5;      // to read 128 bytes of a row of X from memory, as often as it is evicted
@@ -30,7 +32,7 @@ struct AggregationRates {
   double copy_bytes = 2.5e9;      // read and written a millisecond, to arrange rows; read, of edge weights
   double exchange_bytes = 275e6;  // a rank receives in a millisecond from GPUs of its host
   double network_bytes = 45e6;    // and from other hosts
-  double exchange_ms = 0.02;      // for each collective
+  double exchange_ms = 0.03;      // for each collective
   int host_gpus = 8;
 };
 

@@ -8,11 +8,11 @@
 #include <utility>
 
 #include "ops/aggregation_types.h"
+#include "ops/sparse/cache_lines.h"
 
 namespace rodeo {
 
-/// One text file for each sharded graph. Files that cannot be read and lines that cannot be parsed are
-/// ignored: the cache never throws.
+/// One file for each sharded graph. It never throws.
 class AggregationCache {
  public:
   /// In `folder`, see cache_folder(); empty: nothing is kept.
@@ -32,7 +32,7 @@ class AggregationCache {
   std::string keep(const Key& key, const Entry& entry) const;
 
  private:
-  std::string file(std::uint64_t graph) const;
+  CacheLines lines(std::uint64_t graph) const;
 
   std::string folder_;
 };

@@ -34,7 +34,7 @@ AggregationChoice predict(const ShardedRows& shard, const AggregationProblem& pr
     sizes.weight_bytes = sizes.element_bytes;
   for (const AggregationForm* form : aggregation_forms()) {
     if (!is_candidate(*form, shard, problem)) continue;
-    const double ms = form->cost(sizes, AggregationRates()).ms();
+    const double ms = form->cost(sizes, shard_plan(shard).rates).ms();
     choice.predicted[form->form] = ms;
     if (ms < choice.predicted[choice.form]) choice.form = form->form;
   }
@@ -155,6 +155,9 @@ std::string explain_choices(const Adjacency& rows) {
   const ShardPlan& plan = shard_plan(rows);
   std::string text;
   if (plan.planned && plan.wanted != Aggregation::kAuto) text = str("  ", plan.wanted, ", as asked for\n");
+  if (plan.timed && plan.wanted == Aggregation::kAuto)
+    text += fmt::format("  rows arrive in {:.3f} ms and at {:.3g} GB/s\n", plan.rates.exchange_ms,
+                        plan.rates.exchange_bytes / 1e6);
   for (const auto& [problem, choice] : *plan.choices) {
     text += str("  ", describe(problem), ", ", problem.dtype, ": ", choice.form, ", ", choice.reason);
     for (const AggregationForm* form : aggregation_forms()) {

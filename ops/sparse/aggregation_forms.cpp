@@ -59,9 +59,10 @@ Aggregation predict_form(const AggregationSizes& sizes, const AggregationRates& 
   return best->form;
 }
 
-void plan_shard(const ShardedRows& shard, Aggregation wanted, bool timed, const std::string& cache) {
+void plan_shard(const ShardedRows& shard, Aggregation wanted, bool timed, const std::string& cache,
+                const AggregationRates& rates) {
   const NodePartition& nodes = *shard.nodes;
-  ShardPlan plan{.planned = true, .wanted = wanted, .timed = timed, .cache = cache};
+  ShardPlan plan{.planned = true, .wanted = wanted, .timed = timed, .cache = cache, .rates = rates};
   plan.sizes.ranks = nodes.ranks().size();
   plan.sizes.nodes = nodes.num_nodes();
   const std::vector<std::int64_t> edges = edges_of_ranks(shard);

@@ -78,7 +78,8 @@ AggregationTime predict_aggregation(Aggregation form, const AggregationSizes& si
 /// The form of the lowest cost.
 Aggregation predict_form(const AggregationSizes& sizes, const AggregationRates& rates = {});
 
-/// Prepares a graph for `wanted`. A collective call, once.   timed, cache: see ShardPlan.
-void plan_shard(const ShardedRows& shard, Aggregation wanted, bool timed, const std::string& cache);
+/// Prepares a graph for `wanted`. A collective call, once.   timed, cache, rates: see ShardPlan.
+void plan_shard(const ShardedRows& shard, Aggregation wanted, bool timed, const std::string& cache,
+                const AggregationRates& rates = {});
 
 }  // namespace rodeo

@@ -51,8 +51,9 @@ struct ShardPlan {
   bool timed = false;        // kAuto: times forms that are predicted to be close
   std::string cache;         // the folder of AggregationCache
   AggregationSizes sizes{};  // of the graph; columns and element_bytes are of a product
-  double graph_bytes = 0;    // a CSR of the whole graph and its kernels' plans
-  double memory_bytes = 0;   // of the rank with the least
+  AggregationRates rates{};
+  double graph_bytes = 0;   // a CSR of the whole graph and its kernels' plans
+  double memory_bytes = 0;  // of the rank with the least
   std::shared_ptr<AggregationChoices> choices = std::make_shared<AggregationChoices>();
 
   /// Whether so many graphs take at most an eighth of a rank's memory. Not of its free memory: the same run

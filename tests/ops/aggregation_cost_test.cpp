@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "ops/sparse/aggregation_forms.h"
+#include "ops/sparse/exchange_rates.h"
 #include "ops/sparse/simulated_step.h"
 
 namespace rodeo::test {
@@ -35,7 +36,7 @@ TEST(OpsAggregationCost, BytesAreThoseOfTheForm) {
 TEST(OpsAggregationCost, ColumnsTravelTwice) {
   const AggregationSizes sizes{.ranks = 2, .nodes = 400, .edges = 4000, .columns = 64};
   EXPECT_NEAR(predict_aggregation(Aggregation::kColumns, sizes).exchange_ms,
-              3 * 0.02 + 51'200 / 275e6 + 4 * 200 * 256 / 2.5e9, 1e-12);
+              3 * AggregationRates().exchange_ms + 51'200 / 275e6 + 4 * 200 * 256 / 2.5e9, 1e-12);
 }
 
 TEST(OpsAggregationCost, OtherHostsAreReachedByTheNetwork) {
@@ -52,7 +53,7 @@ TEST(OpsAggregationCost, GatheredRowsAreReadByTheRanksEdges) {
   AggregationSizes sizes{.nodes = 1000, .edges = 5000, .columns = 64};
   EXPECT_EQ(gathered_cost(sizes, 0, rates).product_ms, product_ms(sizes, 5000, 1000, 256, rates));
   sizes.ranks = 2, sizes.imbalance = 3;
-  EXPECT_NEAR(gathered_cost(sizes, 500, rates).product_ms, 3 * product_ms(sizes, 2500, 750, 256, rates),
+  EXPECT_NEAR(gathered_cost(sizes, 500, rates).product_ms, 3 * product_ms(sizes, 2500, 625, 256, rates),
               1e-12);
 }
 
@@ -110,6 +111,15 @@ TEST(OpsAggregationCost, OneHeadIsComputedByRows) {
   AggregationSizes whole = products_gat(2);
   whole.heads = 1;
   EXPECT_EQ(predict_form(whole), Aggregation::kRows);
+}
+
+TEST(OpsAggregationCost, RatesAreALineThroughTwoTimes) {
+  const AggregationRates rates = rates_of(1e6, 0.05, 101e6, 0.45);
+  EXPECT_NEAR(rates.exchange_bytes, 250e6, 1);
+  EXPECT_NEAR(rates.exchange_ms, 0.05 - 0.004, 1e-12);
+  const AggregationRates disturbed = rates_of(1e6, 0.5, 101e6, 0.45);
+  EXPECT_GT(disturbed.exchange_bytes, 0);
+  EXPECT_GT(disturbed.exchange_ms, 0);
 }
 
 TEST(OpsAggregationCost, SimulatedStepsShrinkWithTheRanks) {

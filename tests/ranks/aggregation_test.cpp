@@ -16,6 +16,7 @@
 #include "ops/plan/row_clusters.h"
 #include "ops/sddmm.h"
 #include "ops/sparse/aggregation_choice.h"
+#include "ops/sparse/exchange_rates.h"
 #include "ops/sparse/graph_plans.h"
 #include "ops/spmm.h"
 #include "tests/ranks/forms.h"
@@ -247,8 +248,8 @@ TEST(OpsRanksForms, TimedChoicesAreKeptBetweenRunsAndLosersFreed) {
         shard(graph, partition(nodes, nodes / ranks().size() / 4 * 4), device(), Aggregation::kRows);
     const Adjacency fresh =
         Adjacency::sharded(own.shard()->rows.csr(), own.shard()->nodes, own.shard()->symmetric);
-    plan_shard(*fresh.shard(), Aggregation::kAuto, /*timed=*/true, folder);
-    const Tensor x = random_tensor({own.rows(), 256}, DType::kF32, device(), 1), y = spmm(fresh, x);
+    plan_shard(*fresh.shard(), Aggregation::kAuto, /*timed=*/true, folder, {.exchange_ms = 0.01});
+    const Tensor x = random_tensor({own.rows(), 512}, DType::kF32, device(), 1), y = spmm(fresh, x);
     const AggregationChoices& choices = *shard_plan(*fresh.shard()).choices;
     ASSERT_EQ(choices.size(), 1u);
     const AggregationChoice& choice = choices.begin()->second;
@@ -256,6 +257,7 @@ TEST(OpsRanksForms, TimedChoicesAreKeptBetweenRunsAndLosersFreed) {
       EXPECT_EQ(row->graphs && !row->graphs(fresh.shard()->rows).empty(),
                 row->graphs && choice.form == row->form);
     EXPECT_EQ(choice.reason, round == 0 ? "timed" : "as timed before");
+    EXPECT_NE(explain_aggregation(fresh).find("rows arrive in 0.010 ms and at 275 GB/s"), std::string::npos);
     // This form stores a graph.
     EXPECT_TRUE(round > 0 || choice.timed.contains(Aggregation::kColumns));
     const std::string form(name(choice.form));
@@ -266,6 +268,23 @@ TEST(OpsRanksForms, TimedChoicesAreKeptBetweenRunsAndLosersFreed) {
       EXPECT_TRUE(same_bits(y, before));
     }
   }
+}
+
+TEST(OpsRanksForms, RatesAreMeasuredOnceAndEqualOnAllRanks) {
+  RODEO_NEEDS_TWO_RANKS();
+  const std::string folder = testing::TempDir() + "/rates" + std::to_string(ranks().size());
+  if (ranks().rank() == 0) std::filesystem::remove_all(folder);
+  const auto measured = [&](const std::string& cache) {
+    const AggregationRates rates = measured_rates(ranks(), device(), cache);
+    return std::vector{rates.exchange_ms, rates.exchange_bytes};
+  };
+  const std::vector<double> first = measured(folder);
+  EXPECT_GT(first[0], 0);
+  EXPECT_GT(first[1], 0);
+  EXPECT_NE(first[1], AggregationRates().exchange_bytes);
+  EXPECT_EQ(ranks().all_gather(Tensor::from(first)).slice(2, 4).to_vector<double>(), first);
+  EXPECT_EQ(measured(folder), first);
+  EXPECT_NE(measured(""), first);
 }
 
 TEST(OpsRanksForms, AttentionSaysItsForm) {
