@@ -12,9 +12,11 @@
 #include "bench/epoch_options.h"
 #include "bench/epoch_ranks.h"
 #include "bench/epoch_table.h"
+#include "bench/gcn_sums.h"
 #include "bench/large_run.h"
 #include "bench/limits.h"
 #include "bench/output_file.h"
+#include "core/cache_folder.h"
 #include "core/context.h"
 #include "core/threads.h"
 #include "core/version.h"
@@ -22,6 +24,7 @@
 #include "datasets/subset.h"
 #include "datasets/synthetic.h"
 #include "datasets/synthetic_hetero.h"
+#include "ops/sparse/exchange_rates.h"
 #include "train/commands/run_on_ranks.h"
 #include "train/task/hetero_task.h"
 #include "train/task/model_registry.h"
@@ -78,15 +81,13 @@ double gcn_bound_ms(const NodeTask& task, const TrainOptions& o, std::int64_t ed
   const std::int64_t bytes =
       sparse ? task.x.values().numel() * (4 + element) : task.num_nodes * task.num_features * element;
   double seconds = 2. * static_cast<double>(bytes) / (limits.copy * 1e12);
-  for (int i = 0; i < o.layers; ++i) {
-    const std::int64_t in = i == 0 ? task.num_features : o.hidden,
-                       out = i + 1 == o.layers ? task.num_classes : o.hidden, width = std::min(in, out);
+  const bool keeps = o.input_dropout.value_or(o.dropout) == 0;
+  const FirstInput first = sparse ? FirstInput::kSparse : keeps ? FirstInput::kKept : FirstInput::kDropped;
+  for (const std::int64_t width : gcn_sums(task.num_features, o.hidden, task.num_classes, o.layers, first)) {
     const double gather =
         limits.gather(std::min<std::int64_t>(1024, width * element), task.num_nodes * width * element);
     if (!(gather > 0)) return std::numeric_limits<double>::quiet_NaN();
-    const bool propagated_once = !sparse && o.input_dropout.value_or(o.dropout) == 0;
-    const int passes = i > 0 || sparse ? 2 : propagated_once ? 0 : in < out ? 1 : 2;
-    seconds += passes * static_cast<double>(edges * width * element) / (gather * 1e12);
+    seconds += static_cast<double>(edges * width * element) / (gather * 1e12);
   }
   return seconds * 1e3;
 }
@@ -254,6 +255,7 @@ void run(EpochOptions options, const Communicator& ranks) {
   OutputFile csv(writes ? options.csv : ""), json(writes ? options.json : "");
   fmt::print("epoch_bench, rodeo {} ({}), {}, {}\n", RODEO_VERSION, RODEO_COMMIT, describe(options.device),
              options.cuda_graph && options.device.is_cuda() ? "captured CUDA graphs" : "op by op");
+  const AggregationRates rates = measured_rates(ranks, options.device, cache_folder());
   const Limits limits = options.roofline ? measure_limits(options.device) : Limits();
   print_epoch_header();
   std::vector<EpochRow> rows;
@@ -281,6 +283,7 @@ void run(EpochOptions options, const Communicator& ranks) {
     measure_graph(load_dataset(path, {.need = Need::kTraining, .split = options.split}), options, limits,
                   ranks, rows);
   }
+  for (EpochRow& row : rows) row.rates = rates;
   csv.write([&](std::ostream& out) { write_epoch_csv(rows, out); });
   json.write([&](std::ostream& out) { write_epoch_json(rows, out); });
 }

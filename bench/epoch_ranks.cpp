@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/arguments.h"
+#include "bench/gcn_sums.h"
 #include "bench/large_graph.h"
 #include "bench/output_file.h"
 #include "core/launch_ranks.h"
@@ -62,30 +63,38 @@ StepTimes parts_of(const Json& row) {
   return {number(row, "sparse_ms"), number(row, "gemm_ms"), number(row, "other_ms")};
 }
 
-/// The sums of a GCN of two layers in f32, forward and backward. False: another model.
-bool print_simulation(const Json& one, double imbalance) {
-  const bool known = one.at("model") == "gcn" && one.at("precision") == "fp32" && one.at("layers") == 2 &&
-                     !large_graph(one.at("graph").get<std::string>());  // which computes few rows of the last
-  if (!known) return false;
-  const auto hidden = one.at("hidden").get<std::int64_t>(), classes = one.at("classes").get<std::int64_t>(),
-             features = one.at("columns").get<std::int64_t>();
-  std::vector<AggregationSizes> products;
-  for (const std::int64_t columns : {hidden, classes, classes, hidden})
-    products.push_back({.nodes = one.at("nodes").get<std::int64_t>(),
-                        .edges = one.at("edges").get<std::int64_t>(),
-                        .columns = columns,
-                        .imbalance = imbalance});
-  const double ms = number(one, "epoch_ms");
-  for (const int ranks : {2, 4, 8, 16, 64}) {
-    const SimulatedStep step =
-        simulate_step(parts_of(one), products, features * hidden + hidden * classes, ranks);
-    print_row(one, fmt::format("~{}", ranks), step.ms(), ms, ranks, step.parts, step.exchange_ms, 0);
-  }
-  return true;
+/// A GCN in f32 whose epochs compute all rows.
+bool can_be_simulated(const Json& one) {
+  return number(one, "ranks") == 1 && one.at("model") == "gcn" && one.at("precision") == "fp32" &&
+         one.at("layers") >= 2 && !large_graph(one.at("graph").get<std::string>());
 }
 
-/// `simulate`: the rows are of GPUs.
-void print_scaling(const std::vector<Json>& rows, bool simulate) {
+void print_simulation(const Json& one, bool keeps_input, const AggregationRates& rates) {
+  const auto size = [&](const char* key) { return one.at(key).get<std::int64_t>(); };
+  const std::int64_t features = size("columns"), hidden = size("hidden"), classes = size("classes"),
+                     layers = size("layers");
+  const FirstInput first = one.at("features") == "sparse" ? FirstInput::kSparse
+                           : keeps_input                  ? FirstInput::kKept
+                                                          : FirstInput::kDropped;
+  std::vector<AggregationSizes> products;
+  for (const std::int64_t columns : gcn_sums(features, hidden, classes, layers, first))
+    products.push_back({.nodes = size("nodes"), .edges = size("edges"), .columns = columns});
+  const std::int64_t parameters = features * hidden + (layers - 2) * hidden * hidden + hidden * classes;
+  const double ms = number(one, "epoch_ms");
+  for (const int ranks : {2, 4, 8, 16, 64}) {
+    const SimulatedStep step = simulate_step(parts_of(one), products, parameters, ranks, rates);
+    print_row(one, fmt::format("~{}", ranks), step.ms(), ms, ranks, step.parts, step.exchange_ms, 0);
+  }
+}
+
+/// The rates that a run on several GPUs measured; null: there was none.
+const Json* with_rates(const std::vector<Json>& rows) {
+  const auto at = std::ranges::find_if(rows, [](const Json& row) { return number(row, "ranks") > 1; });
+  return at == rows.end() ? nullptr : &*at;
+}
+
+void print_scaling(const std::vector<Json>& rows, const EpochOptions& options) {
+  constexpr double kShortMs = 10;
   print_header();
   std::map<std::string, const Json*> first;
   for (const Json& row : rows) {
@@ -95,11 +104,31 @@ void print_scaling(const std::vector<Json>& rows, bool simulate) {
               ranks / number(base, "ranks"), parts_of(row), number(row, "communication_ms"),
               number(row, "peak_bytes"));
   }
-  if (!simulate) return;
+  AggregationRates rates;
+  const Json* const measured = with_rates(rows);
+  if (measured) {
+    rates.exchange_ms = number(*measured, "exchange_ms");
+    rates.exchange_bytes = number(*measured, "exchange_gb_s") * 1e6;
+  }
   bool simulated = false;
   for (const auto& [key, row] : first)
-    if (number(*row, "ranks") == 1) simulated |= print_simulation(*row, 1);
-  if (simulated) fmt::print("~N: simulated for N GPUs of H200 hosts from the run on one, not measured\n");
+    if (options.on_gpus && can_be_simulated(*row) && number(*row, "epoch_ms") >= kShortMs) {
+      print_simulation(*row, options.input_dropout == 0.0, rates);
+      simulated = true;
+    }
+  if (simulated)
+    fmt::print(
+        "~N: simulated for N GPUs from the run on one, not measured. An exchange takes {:.3g} ms, and "
+        "brings {:.3g} GB/s: {}\n",
+        rates.exchange_ms, rates.exchange_bytes / 1e6,
+        measured ? fmt::format("measured on {} ranks", number(*measured, "ranks")) : "those of two H200");
+  for (const auto& [key, row] : first)
+    if (number(*row, "epoch_ms") < kShortMs)
+      fmt::print(
+          "{}, {} {}: an epoch of {:.3g} ms is short. More ranks seldom pay under {} ms, so none are "
+          "simulated.\n",
+          row->at("graph").get<std::string>(), row->at("model").get<std::string>(),
+          row->at("hidden").get<std::int64_t>(), number(*row, "epoch_ms"), kShortMs);
 }
 
 }  // namespace
@@ -120,7 +149,7 @@ int run_numbers_of_ranks(const EpochOptions& options, int argc, const char* cons
     std::ifstream text(file.path);
     for (const Json& row : Json::parse(text)) rows.push_back(row);
   }
-  print_scaling(rows, options.on_gpus);
+  print_scaling(rows, options);
   json.write([&](std::ostream& out) { out << Json(rows).dump(1) << '\n'; });
   return 0;
 }

@@ -53,7 +53,12 @@ constexpr Column kColumns[] = {
     {"spmm", [](const EpochRow& r) { return std::string(name(r.options.spmm)); }},
     {"attention", [](const EpochRow& r) { return attention_of(r.options); }},
     {"sddmm", [](const EpochRow& r) { return std::string(name(r.options.sddmm)); }},
-    {"loss", [](const EpochRow& r) { return fmt::format("{:.9g}", r.loss); }}};
+    {"loss", [](const EpochRow& r) { return fmt::format("{:.9g}", r.loss); }},
+    {"exchange_ms",
+     [](const EpochRow& r) { return r.ranks > 1 ? fmt::format("{:.4g}", r.rates.exchange_ms) : ""; }},
+    {"exchange_gb_s", [](const EpochRow& r) {
+       return r.ranks > 1 ? fmt::format("{:.4g}", r.rates.exchange_bytes / 1e6) : "";
+     }}};
 constexpr std::string_view kTexts[] = {"graph",       "model", "features",  "reorder", "precision",
                                        "aggregation", "spmm",  "attention", "sddmm"};
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "datasets/reorder.h"
+#include "ops/plan/aggregation_cost.h"
 #include "train/task/node_model.h"
 #include "train/trainer.h"
 
@@ -23,6 +24,7 @@ struct EpochRow {
   int ranks = 1;
   std::int64_t nodes = 0, edges = 0, columns = 0, classes = 0;  // columns: of the features
   double loss = 0;                                              // of the last epoch
+  AggregationRates rates = {};                                  // of several ranks, measured
 };
 
 void print_epoch_header();

@@ -1,0 +1,20 @@
+/// What a training step of a GCN multiplies by its graph.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace rodeo::bench {
+
+/// What the first layer reads.
+enum class FirstInput {
+  kSparse,   // A (X W)
+  kDropped,  // dense features with dropout
+  kKept,     // dense features without: A X is computed before training
+};
+
+/// The columns of the sums over neighbours, of forward and backward, as GcnConv chooses them.
+std::vector<std::int64_t> gcn_sums(std::int64_t features, std::int64_t hidden, std::int64_t classes,
+                                   std::int64_t layers, FirstInput first);
+
+}  // namespace rodeo::bench
