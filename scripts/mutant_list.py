@@ -69,6 +69,7 @@ MUTANTS = [
     ("ops/plan/spmm_config.cpp", "graph_bytes <= kMaxTinyBytes", "graph_bytes < kMaxTinyBytes", "OpsSpmmConfig*"),
     ("ops/plan/aggregation_cost.cpp", "std::min(ranks, rates.host_gpus) - 1", "ranks - 1", "OpsAggregationCost*"),
     ("ops/plan/aggregation_cost.cpp", "local + received / 4", "local + received", "OpsAggregationCost*"),
+    ("core/comm/mesh.cpp", "hello.proof = greeting.challenge;", "hello.proof = greeting.challenge & 0;", "CoreMesh*"),
     ("ops/sparse/exchange_rates.cpp", "few_ms - few / rates.exchange_bytes", "few_ms", "OpsAggregationCost*"),
     ("ops/plan/aggregation_cost.cpp", "sizes.imbalance * product_ms", "product_ms", "OpsAggregationCost*"),
     ("ops/plan/spmv_tiles.h", "longest_row > kFew ?", "longest_row >= kFew ?", "OpsSpmvPlan*"),

@@ -14,8 +14,9 @@
 namespace rodeo::comm {
 namespace {
 
-constexpr int kPorts = 16;                      // that are tried
-constexpr const char* kThisHost = "localhost";  // ranks meet at a local socket, not at a port
+constexpr int kPorts = 16;                         // that are tried
+constexpr const char* kThisHost = "localhost";     // ranks meet at a local socket, not at a port
+constexpr const char* kKeyVariable = "RODEO_KEY";  // of the user: a secret of ranks on several hosts
 constexpr const char* kBuildMpi =
     "this build has no MPI: install libopenmpi-dev and configure with -DRODEO_MPI=ON";
 
@@ -144,8 +145,9 @@ std::string first_host(const std::string& list) {
   return host;
 }
 
-Launch read_launch(const Environment& environment) {
-  const Variables in(environment);
+namespace {
+
+Launch read_any(const Variables& in) {
   // The innermost launcher comes first: a rank of launch_ranks() may have been started in a job of mpirun,
   // and mpirun in a job of Slurm.
   if (in.has(kRankVariable)) return read_rodeo(in);
@@ -155,6 +157,15 @@ Launch read_launch(const Environment& environment) {
   if (in.has("PMI_SIZE") && in.has("PMI_RANK")) return read_mpirun(in);
   if (in.has("RANK") && in.has("WORLD_SIZE") && in.has("MASTER_ADDR")) return read_torchrun(in);
   return {};
+}
+
+}  // namespace
+
+Launch read_launch(const Environment& environment) {
+  const Variables in(environment);
+  Launch launch = read_any(in);
+  launch.meeting.key += in.text(kKeyVariable);
+  return launch;
 }
 
 Launch read_launch() {

@@ -8,37 +8,44 @@
 #include <string>
 #include <thread>
 
+#include "core/comm/keyed_hash.h"
 #include "core/error.h"
 #include "core/quoting.h"
 
 namespace rodeo::comm {
 namespace {
 
-constexpr std::uint64_t kMagic = 0x32306f65646f52ull;  // "Rodeo02"
+constexpr std::uint64_t kMagic = 0x33306f65646f52ull;  // "Rodeo03"
 enum Purpose : std::int32_t { kNotes, kData };
 
-/// The first bytes of each connection, by the side that connects.
+/// What a rank says to each connection at once, to whomever. A challenge is answered once, by the key.
+struct Greeting {
+  std::uint64_t magic = kMagic, challenge = random_bits();
+};
+/// The answer of the side that connects, and its own challenge.
 struct Hello {
-  std::uint64_t magic = kMagic, key = 0;
+  std::uint64_t magic = kMagic, challenge = random_bits();
   std::int32_t rank = 0, size = 0, purpose = kNotes;
   std::int32_t port = 0;  // where the rank listens
-};
-/// What a rank says to each connection at once: another run may listen on the same port.
-struct Greeting {
-  std::uint64_t magic = kMagic, key = 0;
+  std::uint64_t proof = 0;
 };
 
-std::uint64_t hash(const std::string& text) {
-  std::uint64_t hash = 14695981039346656037u;  // FNV-1a
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
-  return hash;
+/// The proof of a Hello: it depends on all that it says, and on the challenge.
+std::uint64_t proof_of(HashKey key, Hello hello, const Greeting& greeting) {
+  hello.proof = greeting.challenge;
+  return keyed_hash(key, &hello, sizeof(hello));
+}
+/// What the rank that was connected to proves then.
+std::uint64_t counterproof_of(HashKey key, const Hello& hello, const Greeting& greeting) {
+  const std::uint64_t both[] = {hello.challenge, greeting.challenge};
+  return keyed_hash(key, both, sizeof(both));
 }
 
 /// Connections that have not said yet which rank they are. Strangers may be silent or talk nonsense: they
 /// delay nobody.
 class Arrivals {
  public:
-  Arrivals(const File& listener, std::uint64_t key) : listener_(listener), key_(key) {}
+  Arrivals(const File& listener, HashKey key) : listener_(listener), key_(key) {}
 
   /// The next connection that belongs to this run. No descriptor: none came until `deadline`.
   File next(Hello& hello, Endpoint& peer, Clock::time_point deadline) {
@@ -63,6 +70,7 @@ class Arrivals {
   struct Guest {
     File file;
     Endpoint peer;
+    Greeting greeting = {};
     Hello hello = {};
     std::size_t heard = 0;  // bytes of it
   };
@@ -74,8 +82,7 @@ class Arrivals {
     const bool full = guest.file.get() < 0 && (errno == EMFILE || errno == ENFILE);
     constexpr std::size_t kMost = 2048;  // all ranks and as many strangers
     if (!guests_.empty() && (full || guests_.size() >= kMost)) guests_.erase(guests_.begin());
-    const Greeting greeting{kMagic, ~key_};
-    if (guest.file.get() >= 0 && write_all(guest.file, &greeting, sizeof(greeting), Clock::now()))
+    if (guest.file.get() >= 0 && write_all(guest.file, &guest.greeting, sizeof(guest.greeting), Clock::now()))
       guests_.push_back(std::move(guest));
   }
 
@@ -87,13 +94,17 @@ class Arrivals {
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return false;
     guest.heard += static_cast<std::size_t>(std::max<ssize_t>(got, 0));
     if (got > 0 && guest.heard < sizeof(Hello)) return false;
-    if (got > 0 && guest.hello.magic == kMagic && guest.hello.key == key_) return true;
+    if (got > 0 && guest.hello.magic == kMagic &&
+        guest.hello.proof == proof_of(key_, guest.hello, guest.greeting)) {
+      const std::uint64_t own = counterproof_of(key_, guest.hello, guest.greeting);
+      if (write_all(guest.file, &own, sizeof(own), Clock::now())) return true;
+    }
     guest.file.close();
     return false;
   }
 
   const File& listener_;
-  std::uint64_t key_;
+  HashKey key_;
   std::vector<Guest> guests_;
 };
 
@@ -103,7 +114,7 @@ class Join {
       : launch_(launch),
         rank_(launch.rank),
         size_(launch.size),
-        key_(hash(launch.meeting.key)),
+        key_(key_of(launch.meeting.key)),
         timeout_(timeout),
         deadline_(Clock::now() +
                   std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(timeout))),
@@ -139,7 +150,17 @@ class Join {
  private:
   static std::size_t at(int rank) { return static_cast<std::size_t>(rank); }
   std::size_t table_bytes() const { return endpoints_.size() * sizeof(Endpoint); }
-  Hello hello(Purpose purpose) const { return {kMagic, key_, rank_, size_, purpose, port_of(listener_)}; }
+
+  /// Whether the rank at the other end is of this run, and has heard that this one is, until `deadline`.
+  bool introduce(const File& file, Purpose purpose, Clock::time_point deadline) const {
+    Greeting greeting;
+    if (!read_all(file, &greeting, sizeof(greeting), deadline) || greeting.magic != kMagic) return false;
+    Hello hello{.rank = rank_, .size = size_, .purpose = purpose, .port = port_of(listener_)};
+    hello.proof = proof_of(key_, hello, greeting);
+    std::uint64_t proof = 0;
+    return write_all(file, &hello, sizeof(hello), deadline) &&
+           read_all(file, &proof, sizeof(proof), deadline) && proof == counterproof_of(key_, hello, greeting);
+  }
   std::string place() const { return str(printable(launch_.meeting.host), ":", launch_.meeting.port); }
 
   [[noreturn]] void give_up(const std::string& what) const {
@@ -212,14 +233,9 @@ class Join {
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
       File file = connect_to({address, port}, deadline_);
       if (file.get() < 0) continue;
-      Greeting greeting;
       const Clock::time_point soon =
           meeting.num_ports == 1 ? deadline_ : std::min(deadline_, Clock::now() + std::chrono::seconds(2));
-      if (!read_all(file, &greeting, sizeof(greeting), soon) || greeting.magic != kMagic ||
-          greeting.key != ~key_)
-        continue;  // another run
-      const Hello own = hello(kNotes);
-      if (!write_all(file, &own, sizeof(own), deadline_)) continue;
+      if (!introduce(file, kNotes, soon)) continue;  // another run
       if (!read_all(file, endpoints_.data(), table_bytes(), deadline_))
         give_up(str("rank 0 of ", size_, " has met rank ", rank_,
                     ", but ended or is late: not all ranks joined"));
@@ -234,11 +250,8 @@ class Join {
 
   File link(int r, Purpose purpose) {
     File file = connect_to(endpoints_[at(r)], deadline_);
-    const Hello own = hello(purpose);
-    Greeting greeting;
-    const bool ok = file.get() >= 0 && read_all(file, &greeting, sizeof(greeting), deadline_) &&
-                    write_all(file, &own, sizeof(own), deadline_);
-    if (!ok) give_up(str("rank ", rank_, " cannot connect to rank ", r));
+    if (file.get() < 0 || !introduce(file, purpose, deadline_))
+      give_up(str("rank ", rank_, " cannot connect to rank ", r));
     return file;
   }
 
@@ -262,7 +275,7 @@ class Join {
 
   const Launch& launch_;
   int rank_, size_;
-  std::uint64_t key_;
+  HashKey key_;
   double timeout_;
   Clock::time_point deadline_;
   std::vector<Endpoint> endpoints_;  // where each rank listens

@@ -15,8 +15,9 @@ struct Mesh {
 };
 
 /// Joins the ranks of `launch`, which meet at rank 0. The key keeps runs of one user apart; where the ranks
-/// meet at localhost no port is opened, and the kernel keeps other users out. Between hosts the network must
-/// be trusted, as for MPI. Throws Error, which names the ranks that are missing, after `timeout_seconds`.
+/// meet at localhost no port is opened, and the kernel keeps other users out. Between hosts a rank that
+/// does not know the key cannot join, and is not told it; what is sent is not encrypted. Throws Error, which
+/// names the ranks that are missing, after `timeout_seconds`.
 Mesh join_ranks(const Launch& launch, double timeout_seconds);
 
 }  // namespace rodeo::comm

@@ -5,7 +5,6 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -18,6 +17,7 @@
 #include <string_view>
 #include <thread>
 
+#include "core/comm/keyed_hash.h"
 #include "core/error.h"
 #include "core/quoting.h"
 
@@ -139,11 +139,8 @@ std::uint32_t resolve(const std::string& host) {
 File listen_on(int port, bool local) {
   File file = new_socket(local);
   Endpoint own{local ? Endpoint::kThisHost : htonl(INADDR_ANY), static_cast<std::uint32_t>(port)};
-  if (local && port == 0) {
-    check(::getrandom(&own.port, sizeof(own.port), 0) == sizeof(own.port),
-          "[communicator] no random numbers: ", std::strerror(errno));
-    own.port = (own.port >> 1) | 0x10000;  // no port of TCP, and not negative
-  }
+  // No port of TCP, and not negative.
+  if (local && port == 0) own.port = (static_cast<std::uint32_t>(random_bits()) >> 1) | 0x10000;
   const int yes = 1;
   ::setsockopt(file.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
   const Address address(own);

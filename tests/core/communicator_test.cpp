@@ -154,6 +154,9 @@ TEST(CoreCommunicatorLauncher, KnowsWhereRanksMeet) {
   EXPECT_EQ(meeting_of(torchrun), "node0:4000 3 ");
   torchrun["TORCHELASTIC_RUN_ID"] = "none";
   EXPECT_EQ(meeting_of(torchrun), "node0:4001 3 ") << "torchrun itself listens on MASTER_PORT";
+  const std::string without = launch_of(torchrun).meeting.key;
+  torchrun["RODEO_KEY"] = "secret";
+  EXPECT_EQ(launch_of(torchrun).meeting.key, without + "secret");
   torchrun["LOCAL_WORLD_SIZE"] = "4";
   EXPECT_EQ(meeting_of(torchrun), "localhost:4001 3 ");
   torchrun["MASTER_PORT"] = "65530";

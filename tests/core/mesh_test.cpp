@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/comm/keyed_hash.h"
 #include "core/error.h"
 
 namespace rodeo::comm {
@@ -64,7 +65,7 @@ struct MeetingRun {
 };
 
 class CoreMesh : public testing::TestWithParam<bool> {};
-INSTANTIATE_TEST_SUITE_P(Each, CoreMesh, testing::Bool(),
+INSTANTIATE_TEST_SUITE_P(, CoreMesh, testing::Bool(),
                          [](const auto& info) { return info.param ? "local" : "tcp"; });
 
 TEST_P(CoreMesh, SilenceAndNonsenseDelayNobody) {
@@ -86,6 +87,56 @@ TEST_P(CoreMesh, SilenceAndNonsenseDelayNobody) {
   const Clock::time_point start = Clock::now();
   EXPECT_EQ(run.join(10), MeetingRun::all_joined());
   EXPECT_LT(seconds_since(start), 1.5);
+}
+
+/// All bytes that come, until a pause.
+std::string hear(const File& file) {
+  std::string all;
+  for (char byte = 0; read_all(file, &byte, 1, in(0.4));) all += byte;
+  return all;
+}
+
+// A stranger who knows all but the key passes on the words of a rank, as it has heard them before.
+TEST(CoreMeshTcp, WhatARankHasSaidIsNoTicket) {
+  const MeetingRun run(false), trap(false);
+  std::string said[2];
+  const auto rank = [](int number, const MeetingRun& at, std::string& error) {
+    return std::thread([&, number] {
+      Launch launch{"rodeo", number, 2};
+      launch.meeting = at.meeting;
+      try {
+        join_ranks(launch, 3);
+      } catch (const Error& caught) {
+        error = caught.what();
+      }
+    });
+  };
+  std::thread first = rank(0, run, said[0]), second = rank(1, trap, said[1]);
+  const File once = run.stranger();
+  const std::string challenge = hear(once);
+  Endpoint from;
+  File victim;
+  while (victim.get() < 0) victim = accept_from(trap.listener, from);
+  write_all(victim, challenge.data(), challenge.size(), in(1));
+  const std::string answer = hear(victim);
+  ASSERT_GT(answer.size(), 30u);
+  const File again = run.stranger();
+  EXPECT_NE(hear(again), challenge);
+  write_all(again, answer.data(), answer.size(), in(1));
+  EXPECT_EQ(hear(again), "");
+  first.join();
+  second.join();
+  EXPECT_NE(said[0].find("rank 1 of 2 did not join"), std::string::npos) << said[0];
+  EXPECT_NE(said[1].find("did not reach rank 0"), std::string::npos) << said[1];
+}
+
+// Vectors of the paper, and of its reference code.
+TEST(CoreKeyedHash, IsSipHash) {
+  const HashKey key{0x0706050403020100, 0x0f0e0d0c0b0a0908};
+  unsigned char bytes[15];
+  for (unsigned char i = 0; i < 15; ++i) bytes[i] = i;
+  EXPECT_EQ(keyed_hash(key, bytes, 15), 0xa129ca6149be45e5u);
+  EXPECT_EQ(keyed_hash(key, bytes, 0), 0x726fdb47dd0e0e31u);
 }
 
 // What one run has heard is no ticket to another one.

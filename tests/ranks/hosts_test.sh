@@ -35,7 +35,7 @@ for link in lo veth-b; do on_b ip link set $link up; done
 
 # on_both NAME COMMAND...: a rank of COMMAND on each host. The output is in $dir/NAME.out.
 on_both_torchrun() {
-  local ranks=WORLD_SIZE=2\ LOCAL_RANK=0\ LOCAL_WORLD_SIZE=1\ MASTER_ADDR=10.77.0.1\ MASTER_PORT=29500
+  local ranks=WORLD_SIZE=2\ LOCAL_RANK=0\ LOCAL_WORLD_SIZE=1\ MASTER_ADDR=10.77.0.1\ MASTER_PORT=29500\ RODEO_KEY=secret
   on_b env RANK=1 $ranks timeout 120 "${@:2}" > "$dir/$1.b.out" 2>&1 &
   env RANK=0 $ranks timeout 120 "${@:2}" > "$dir/$1.out" 2>&1 && wait $!
 }
