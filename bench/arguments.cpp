@@ -3,6 +3,7 @@
 #include <charconv>
 #include <filesystem>
 
+#include "bench/hetero_graph.h"
 #include "bench/large_graph.h"
 #include "core/error.h"
 #include "datasets/synthetic_hetero.h"
@@ -51,8 +52,7 @@ Texts list(const cxxopts::ParseResult& parsed, const std::string& option) {
 Texts preset_list(const cxxopts::ParseResult& parsed, bool large) {
   const Texts sizes = list(parsed, "graph");
   for (const std::string& size : sizes) try {
-      if (!large || !(large_graph(size) || is_hetero_preset(size.substr(0, size.find('/')))))
-        synthetic_preset(size);
+      if (!large || !(large_graph(size) || is_hetero_graph(size))) synthetic_preset(size);
     } catch (const Error&) {
       fail("--graph must be of ", synthetic_preset_names(),
            large ? ", papers100M, papers100M/N, " + hetero_preset_names() : "", ", got '", size, "'");

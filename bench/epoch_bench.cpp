@@ -13,6 +13,7 @@
 #include "bench/epoch_ranks.h"
 #include "bench/epoch_table.h"
 #include "bench/gcn_sums.h"
+#include "bench/hetero_graph.h"
 #include "bench/large_run.h"
 #include "bench/limits.h"
 #include "bench/output_file.h"
@@ -23,7 +24,6 @@
 #include "datasets/hetero_dataset.h"
 #include "datasets/subset.h"
 #include "datasets/synthetic.h"
-#include "datasets/synthetic_hetero.h"
 #include "ops/sparse/exchange_rates.h"
 #include "train/commands/run_on_ranks.h"
 #include "train/task/hetero_task.h"
@@ -43,18 +43,6 @@ Dataset synthetic_graph(const SyntheticOptions& preset, const EpochOptions& opti
     data.name += "-weighted";
   }
   return data;
-}
-
-/// A preset of several node types; "mag/100" has a hundredth of the nodes. All types have features.
-HeteroDataset hetero_graph(const std::string& preset, const std::string& part) {
-  HeteroOptions options{.preset = preset, .all_features = true};
-  if (!part.empty()) {
-    const std::int64_t divisor = std::atoll(part.c_str());
-    check(divisor >= 1, "--graph ", preset, "/N: N must be a number of at least 1, got '", part, "'");
-    options.nodes = std::max<std::int64_t>(hetero_preset_nodes(preset) / divisor, 100);
-    options.classes = std::min<std::int64_t>(16, options.nodes / 10);
-  }
-  return synthesize_hetero(options);
 }
 
 /// A dataset whose nodes are renumbered, made once for all runs on it.
@@ -264,10 +252,9 @@ void run(EpochOptions options, const Communicator& ranks) {
       measure_large(*large, options, ranks, rows);
       continue;
     }
-    if (const auto slash = size.find('/'); is_hetero_preset(size.substr(0, slash))) {
+    if (is_hetero_graph(size)) {
       check(ranks.size() == 1, "--graph ", size, ", of several node types, is for one rank");
-      measure_hetero(hetero_graph(size.substr(0, slash), slash == size.npos ? "" : size.substr(slash + 1)),
-                     options, rows);
+      measure_hetero(draw_hetero_graph(size), options, rows);
       continue;
     }
     for (const std::optional<bool> shuffle : options.shuffle)

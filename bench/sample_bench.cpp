@@ -1,8 +1,8 @@
-/// sample_bench: milliseconds of one epoch of GraphSAGE on sampled mini-batches, and its parts. The epoch is
-/// timed as the trainer runs it: the next batch is sampled beside the training, which replays a CUDA graph;
-/// `wait` is the time of this epoch in which training waits for a batch. The parts are timed op by op, one
-/// after the other, with a wait for the device behind each. Before anything is timed, some batches of both
-/// ways are compared. Exit codes: 0; 2 for a bad option.
+/// sample_bench: milliseconds of one epoch on sampled mini-batches, and its parts: of GraphSAGE, and of the
+/// models of several node types. The epoch is timed as the trainer runs it: the next batch is sampled beside
+/// the training, which replays a CUDA graph for GraphSAGE; `wait` is the time of this epoch in which training
+/// waits for a batch. The parts are timed op by op, one after the other, with a wait for the device behind
+/// each. Before anything is timed, some batches of both ways are compared. Exit codes: 0; 2 for a bad option.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -19,10 +19,12 @@
 #include "core/version.h"
 
 #include "bench/arguments.h"
+#include "bench/hetero_graph.h"
 #include "bench/large_graph.h"
 #include "bench/sample_run.h"
 #include "datasets/neighbor_sampler.h"
 #include "datasets/synthetic.h"
+#include "datasets/synthetic_hetero.h"
 #include "models/sage.h"
 #include "ops/convert.h"
 #include "ops/dense.h"
@@ -31,6 +33,7 @@
 #include "train/adam.h"
 #include "train/commands/run_on_ranks.h"
 #include "train/task/host_features.h"
+#include "train/task/model_registry.h"
 
 namespace rodeo::bench {
 namespace {
@@ -65,6 +68,13 @@ Tensor random_labels(std::int64_t nodes, std::int64_t classes, Device device) {
 
 /// s.train: 0 for the number of the graph.
 SampleData make_data(SampleSettings& s) {
+  if (is_hetero_graph(s.graph)) {
+    HeteroDataset graph = draw_hetero_graph(s.graph);
+    Tensor& train = graph.types[static_cast<std::size_t>(graph.target)].split.train;
+    s.train = s.train > 0 ? std::min(s.train, train.numel()) : train.numel();
+    train = train.slice(0, s.train);
+    return {.name = graph.name, .hetero = std::move(graph)};
+  }
   if (const auto large = large_graph(s.graph)) {
     s.features = large->features, s.classes = large->classes;
     s.train = std::clamp<std::int64_t>(s.train > 0 ? s.train : large->train, 1, large->nodes);
@@ -128,7 +138,7 @@ std::vector<double> over_ranks(const Communicator& ranks, const std::vector<doub
 }
 
 cxxopts::Options describe_options() {
-  cxxopts::Options options("sample_bench", "Times epochs of GraphSAGE on sampled mini-batches.\n");
+  cxxopts::Options options("sample_bench", "Times epochs on sampled mini-batches.\n");
   auto add = options.add_options();
   const auto text = [](const char* initial) { return cxxopts::value<std::string>()->default_value(initial); };
   const auto number = [](const char* initial) {
@@ -136,13 +146,19 @@ cxxopts::Options describe_options() {
   };
   add("graph",
       "Synthetic graph: " + synthetic_preset_names() +
-          "; papers100M, or papers100M/N for an N-th of it, drawn on the device",
+          "; papers100M, or papers100M/N for an N-th of it, drawn on the device; of several node types, with "
+          "reverse relations, " +
+          hetero_preset_names() + ", or mag/N",
       text("products"), "NAME");
+  add("model", "sage; of several node types rgcn, hetero-sage, rgat or hgt", text("sage"), "NAME");
+  add("layers", "Number of layers, that of the fan-outs (default)", number("0"), "N");
+  add("heads", "Attention heads of rgat and hgt; --hidden has the columns of all heads", number("4"), "N");
   add("batch", "Target nodes of a batch, for each rank", number("1024"), "N");
-  add("fanout", "Edges of a node, hop by hop",
+  add("fanout", "Edges of a node, hop by hop; of several node types, of each relation",
       cxxopts::value<std::vector<std::int64_t>>()->default_value("15,10,5"), "LIST");
   add("hidden", "Hidden width", number("256"), "N");
-  add("train", "Training nodes; 0: 196615, or those of papers100M", number("0"), "N");
+  add("train", "Training nodes; 0: 196615, or those of papers100M and of the graphs of several node types",
+      number("0"), "N");
   add("epochs", "Timed epochs; the median is reported", number("3"), "N");
   add("dtype", "f32, bf16 or f16", text("f32"), "NAME");
   add("features-on", "device, or host: page-locked memory, and the rows that are read most on the device",
@@ -155,6 +171,21 @@ cxxopts::Options describe_options() {
   add("ranks", "The same with processes on --device cpu", cxxopts::value<std::vector<int>>(), "LIST");
   add("h,help", "Print this help");
   return options;
+}
+
+/// What models of several node types do not have.
+void check_model(const SampleSettings& s, const Communicator& ranks) {
+  if (!is_hetero_graph(s.graph))
+    return check(s.model == "sage", "--graph ", s.graph, " has one node type: --model must be sage, got ",
+                 s.model);
+  const TrainOptions options = published_options(s.model);
+  check(has_relations(options), "--graph ", s.graph, " has several node types: --model must be of rgcn, ",
+        "hetero-sage, rgat and hgt, got ", s.model);
+  check(!traits_of(options).heads || (s.heads >= 1 && s.hidden % s.heads == 0),
+        "--heads must divide --hidden, got ", s.heads, " and ", s.hidden);
+  check(s.dtype != DType::kF16, "--dtype f16 is for --model sage");
+  check(!s.on_host, "--features-on host is for --model sage");
+  check(ranks.size() == 1, "--graph ", s.graph, ", of several node types, is for one rank");
 }
 
 SampleSettings settings_of(const cxxopts::ParseResult& parsed, const Communicator& ranks) {
@@ -173,6 +204,11 @@ SampleSettings settings_of(const cxxopts::ParseResult& parsed, const Communicato
   const std::string features_on = parsed["features-on"].as<std::string>();
   check(features_on == "device" || features_on == "host", "--features-on must be device or host, got '",
         features_on, "'");
+  s.model = parsed["model"].as<std::string>(), s.heads = parsed["heads"].as<std::int64_t>();
+  const auto layers = parsed["layers"].as<std::int64_t>();
+  check(layers == 0 || layers == std::ssize(s.fanout), "--fanout needs a number for each of the ", layers,
+        " layers, got ", s.fanout.size());
+  check_model(s, ranks);
   set_allow_tf32(parsed.count("tf32") > 0);
   s.ranks = ranks;
   s.batch *= ranks.size();
@@ -203,14 +239,17 @@ void measure(SampleSettings s, bool profiles) {
       Reduction::kMax);
   fmt::print("sample_bench, rodeo {} ({}), {}\n", RODEO_VERSION, RODEO_COMMIT, describe(s.device));
   fmt::print("features {}\n", place);
-  fmt::print("{:<16}{:>6}{:>8}{:>8}{:>10}{:>10}{:>10}{:>10}{:>12}{:>12}{:>12}{:>12}{:>10}\n", "graph",
-             "ranks", "batch", "hidden", "batches", "edges, M", "inputs, M", "epoch, ms", "sample, ms",
-             "gather, ms", "train, ms", "wait, ms", "peak, GiB");
+  const auto [epoch_ms, wait_ms] = ms[ms.size() / 2];
+  fmt::print("{:<20}{:<12}{:>6}{:>8}{:>8}{:>10}{:>10}{:>10}{:>10}{:>12}{:>12}{:>12}{:>12}{:>10}{:>10}\n",
+             "graph", "model", "ranks", "batch", "hidden", "batches", "edges, M", "inputs, M", "epoch, ms",
+             "sample, ms", "gather, ms", "train, ms", "wait, ms", "peak, GiB", "seeds/s");
   fmt::print(
-      "{:<16}{:>6}{:>8}{:>8}{:>10}{:>10.1f}{:>10.1f}{:>10.1f}{:>12.1f}{:>12.1f}{:>12.1f}{:>12.1f}{:>10.2f}\n",
-      data.name, ranks.size(), s.batch, s.hidden, bench.num_batches(),
-      static_cast<double>(parts.edges) * 1e-6, static_cast<double>(parts.nodes) * 1e-6,
-      ms[ms.size() / 2].first, most[0], most[1], most[2], ms[ms.size() / 2].second, most[3] / (1 << 30));
+      "{:<20}{:<12}{:>6}{:>8}{:>8}{:>10}{:>10.1f}{:>10.1f}{:>10.1f}{:>12.1f}{:>12.1f}{:>12.1f}{:>12.1f}{:>10."
+      "2f}"
+      "{:>10.0f}\n",
+      data.name, s.model, ranks.size(), s.batch, s.hidden, bench.num_batches(),
+      static_cast<double>(parts.edges) * 1e-6, static_cast<double>(parts.nodes) * 1e-6, epoch_ms, most[0],
+      most[1], most[2], wait_ms, most[3] / (1 << 30), static_cast<double>(s.train) * 1e3 / epoch_ms);
   if (profiles) profile(s, data);
 }
 

@@ -1,11 +1,14 @@
-/// Epochs of GraphSAGE on sampled mini-batches, on one rank or several.
+/// Epochs on sampled mini-batches: of GraphSAGE on one rank or several, and of the models of several node
+/// types.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "core/communicator.h"
+#include "datasets/hetero_dataset.h"
 #include "datasets/neighbor_sampler.h"
 #include "models/sage.h"
 #include "ops/row_cache.h"
@@ -15,7 +18,9 @@ namespace rodeo::bench {
 
 struct SampleSettings {
   std::string graph;
+  std::string model = "sage";
   std::int64_t batch = 0;  // of all ranks
+  std::int64_t heads = 1;  // of models that have some; `hidden` has the columns of all
   std::int64_t hidden = 0, train = 0, features = 0, classes = 0;
   std::vector<std::int64_t> fanout;
   int epochs = 0;
@@ -29,14 +34,16 @@ struct SampleSettings {
 /// What all runs share. Every rank has all of it.
 struct SampleData {
   std::string name;
-  Adjacency graph;
-  Tensor x;      // [nodes, features]
-  Tensor label;  // i64 [nodes]
-  Tensor train;  // i64 [k], on the host
+  Adjacency graph = {};
+  Tensor x = {};      // [nodes, features]
+  Tensor label = {};  // i64 [nodes]
+  Tensor train = {};  // i64 [k], on the host
   RowCache cache = {};
+  HeteroDataset hetero = {};  // with types: the graph, instead of all but the name
 };
 
-/// A model and its training. Over ranks each batch is cut into fractions, and gradients are summed.
+/// A model and its training. Over ranks each batch is cut into fractions, and gradients are summed. Models of
+/// several node types are those that the training commands make (make_hetero_run).
 class SampleRun {
  public:
   SampleRun(const SampleSettings& settings, const SampleData& data);
@@ -49,15 +56,20 @@ class SampleRun {
   std::int64_t num_batches() const { return parts_.source->num_batches(); }
 
  private:
+  void train_sage(const SampleSettings& settings, const SampleData& data);
+  void train_on_relations(const SampleSettings& settings, const HeteroDataset& data);
+
   Device device_;
-  Sage model_;
+  std::unique_ptr<Module> model_;
+  std::vector<ParameterGroup> groups_;
   TrainerParts parts_;
 };
 
 /// Data whose training nodes are those of the first `count` batches.
 SampleData first_batches(const SampleSettings& settings, SampleData data, std::int64_t count);
 
-/// Throws Error unless the losses of a few batches are the same with the CUDA graph and without.
+/// Throws Error unless the losses of a few batches are the same with the CUDA graph and without. Batches of
+/// several node types run without one: two runs are compared.
 void verify_batches(const SampleSettings& settings, const SampleData& data);
 
 }  // namespace rodeo::bench

@@ -338,6 +338,12 @@ expect_error "unknown model 'nn': expected one of gcn, gat" epochs --model nn
 expect_error "--spmm tca is for CUDA, got device cpu" epochs --spmm rode,tca
 expect_error "--graph must be of" epochs --graph mars
 expect_error "$dir/none.h5" epochs --dataset "$dir/none.h5"
+batches() { "$bin/sample_bench" --device cpu --epochs 1 --batch 16 --fanout 3,2 --hidden 8 "$@"; }
+expect_success batches --graph igbh-tiny/2000 --model rgat --layers 2 --heads 2 --dtype bf16
+grep -qE '^igbh-tiny-like/2000 +rgat +1 +16 +8 +[0-9]+ .* [1-9][0-9]*$' "$dir/out" && ok || bad "sample_bench has no row of seeds/s: $(cat "$dir/out")"
+expect_error "--model must be of rgcn, hetero-sage, rgat and hgt, got sage" batches --graph igbh-tiny/2000
+expect_error "has one node type: --model must be sage, got rgat" batches --graph products --model rgat
+expect_error "--heads must divide --hidden, got 3 and 8" batches --graph mag/5000 --model hgt --heads 3
 expect_error "unknown option '--frobnicate'" epochs --frobnicate
 expect_error "$dir/missing/x.csv" epochs --dataset "$data" --csv "$dir/missing/x.csv"
 if command -v python3 >/dev/null; then

@@ -6,7 +6,8 @@ namespace rodeo {
 
 std::shared_ptr<StepSource> make_steps(const MiniBatchTraining& training,
                                        std::unique_ptr<BatchSampler> sampler) {
-  SampledStepsOptions options{.read_features = training.read_features, .x = training.x};
+  SampledStepsOptions options{.read_features = training.read_features, .x = training.x_of_types};
+  if (training.x.defined()) options.x.push_back(training.x);
   if (training.parts && !sampler)
     sampler = std::make_unique<PartBatchSampler>(*training.parts, training.ranks);
   if (!sampler && training.can_be_padded) {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/communicator.h"
 #include "datasets/neighbor_sampler.h"
@@ -31,6 +32,8 @@ struct MiniBatchTraining {
   /// The matrix whose rows the model gathers; undefined with read_features.
   Tensor x = {};
   RowCache cache = {};  // of x
+  /// Of several node types: the matrices whose rows the model gathers, instead of x.
+  std::vector<Tensor> x_of_types = {};
 };
 
 /// The steps of epochs of mini-batches: those of `sampler`, else of neighbourhoods or parts of training

@@ -1,9 +1,10 @@
-/// Times the kernels that read a tensor.
+/// Times the kernels that read some tensors.
 #pragma once
 
 #include <algorithm>
 #include <chrono>
 #include <deque>
+#include <vector>
 
 #include "core/kernel_observer.h"
 #include "core/stopwatch.h"
@@ -13,7 +14,7 @@ namespace rodeo {
 
 class ReadTimer : public KernelObserver {
  public:
-  explicit ReadTimer(Tensor x) : x_(std::move(x)) {}
+  explicit ReadTimer(std::vector<Tensor> x) : x_(std::move(x)) {}
   void before(const KernelCallInfo& call) override {
     if (reads(call)) watches_.emplace_back(call.device);
   }
@@ -30,21 +31,22 @@ class ReadTimer : public KernelObserver {
  private:
   bool reads(const KernelCallInfo& call) const {
     return std::ranges::any_of(call.operands, [this](const Tensor& operand) {
-      return operand.defined() && operand.shares_memory_with(x_);
+      return operand.defined() &&
+             std::ranges::any_of(x_, [&](const Tensor& x) { return operand.shares_memory_with(x); });
     });
   }
-  Tensor x_;
+  std::vector<Tensor> x_;
   std::deque<Stopwatch> watches_;  // which cannot be moved
 };
 
 /// work() of a mini-batch, to whose end the host waits. Adds the time of the kernels that read `features`
-/// (undefined: none) to totals.gather_ms, and that of the others to totals.train_ms.
+/// (empty: none) to totals.gather_ms, and that of the others to totals.train_ms.
 template <class Work>
-Tensor timed_parts(BatchTotals& totals, const Tensor& features, Device device, Work&& work) {
+Tensor timed_parts(BatchTotals& totals, const std::vector<Tensor>& features, Device device, Work&& work) {
   const auto begin = std::chrono::steady_clock::now();
   ReadTimer reads(features);
   Tensor loss;
-  if (features.defined()) {
+  if (!features.empty()) {
     const ScopedKernelObserver observe(reads);
     loss = work();
   } else {

@@ -19,8 +19,8 @@ namespace rodeo {
 struct SampledStepsOptions {
   /// If set, each batch is given SampledBatch::features, read ahead (train/read_ahead.h).
   ReadFeatures read_features = {};
-  /// The matrix whose rows the model gathers, for the time of it; undefined: not timed.
-  Tensor x = {};
+  /// The matrices whose rows the model gathers, for the time of it.
+  std::vector<Tensor> x = {};
   /// The targets of a full batch of this rank, for models that may run on a PaddedBatch; 0: no padding.
   /// Ignored on the CPU, and where a fan-out is kAllNeighbors.
   std::int64_t padded_targets = 0;
@@ -45,7 +45,7 @@ class SampledSteps : public StepSource {
   std::vector<std::int64_t> examples() const override { return sampler_->examples(); }
   bool ranks_are_independent() const override { return true; }
   BatchTotals* totals() override;
-  Tensor features() const override { return x_; }
+  std::vector<Tensor> features() const override { return x_; }
 
  private:
   struct Drawn {
@@ -59,7 +59,7 @@ class SampledSteps : public StepSource {
   std::unique_ptr<BatchSampler> sampler_;
   Device device_;
   ReadFeatures read_features_;
-  Tensor x_;
+  std::vector<Tensor> x_;
   SideStream side_;
   std::optional<PaddedBatch> padded_;
   bool gave_padded_ = false, is_kept_ = false;  // keep_what_was_used() follows the first padded step

@@ -82,8 +82,8 @@ class StepSource {
   virtual bool ranks_are_independent() const { return false; }
   /// Totals of the epoch so far; the trainer adds the times of its own. Null: nothing is counted.
   virtual BatchTotals* totals() { return nullptr; }
-  /// The features whose reads are timed apart; undefined: none.
-  virtual Tensor features() const { return {}; }
+  /// The matrices of features whose reads are timed apart.
+  virtual std::vector<Tensor> features() const { return {}; }
 };
 
 /// Every epoch is one step over the whole graph, whose loss is over the training set.

@@ -199,9 +199,11 @@ void train_on_batches(NodeRun& run, HeteroModel& made, const HeteroGraph& graph,
                       const std::vector<HeteroInput>& inputs, const TrainOptions& options) {
   const NodeTask& task = run.task;
   const int target = made.options().target;
-  const auto batches = std::make_shared<const MiniBatchTraining>(
+  const auto batches = std::make_shared<MiniBatchTraining>(
       MiniBatches(task.split.train, graph.num_nodes(target), options.batch, options.seed, graph.device()),
       NeighborSampler(graph, target, {fanout_of(options), options.replace, options.seed}), options.batch);
+  for (const HeteroInput& input : inputs)
+    if (input.x.defined()) batches->x_of_types.push_back(input.x.input().value());
   const auto forward = [&made, graph, inputs](const SampledBatch& batch) {
     std::vector<HeteroGraph> blocks;
     for (const Block& block : batch.blocks) blocks.push_back(block_graph(graph, block));
