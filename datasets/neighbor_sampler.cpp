@@ -49,6 +49,22 @@ void cut_to_size(std::vector<NeighborSample>& samples, std::vector<Block>& block
 NeighborSampler::NeighborSampler(const Adjacency& graph, NeighborSamplerOptions options)
     : graph_(graph), options_(std::move(options)) {
   check(graph.defined() && graph.rows() == graph.cols(), "[neighbor_sampler] graph must be square");
+  check_options();
+  marks_ = make_node_marks(graph_);
+}
+
+NeighborSampler::NeighborSampler(const HeteroGraph& graph, int target, NeighborSamplerOptions options)
+    : options_(std::move(options)) {
+  check(graph.is_whole(), "[neighbor_sampler] the graph must be whole, not a block of a mini-batch");
+  check(target >= -1 && target < graph.num_types(), "[neighbor_sampler] target must be -1 or a node type of ",
+        graph.num_types(), ", got ", target);
+  check_options();
+  graph_ = graph.by_target();
+  marks_ = make_node_marks(graph_);
+  relations_ = std::make_shared<const SampledRelations>(SampledRelations{graph, target});
+}
+
+void NeighborSampler::check_options() const {
   check(!options_.fanout.empty() && options_.fanout.size() <= 255,
         "[neighbor_sampler] there must be 1 to 255 fan-outs, one for each layer, got ",
         options_.fanout.size());
@@ -56,24 +72,26 @@ NeighborSampler::NeighborSampler(const Adjacency& graph, NeighborSamplerOptions 
     check(fanout > 0 || (fanout == kAllNeighbors && !options_.replace),
           "[neighbor_sampler] a fan-out must be positive, or -1 for all neighbours without replacement, got ",
           fanout);
-  marks_ = make_node_marks(graph_);
 }
 
-NeighborSampler::NeighborSampler(const HeteroGraph& graph, int target, NeighborSamplerOptions options)
-    : NeighborSampler(behind_rows(graph), std::move(options)) {
-  relations_ = std::make_shared<SampledRelations>(graph, target);
+std::vector<std::int64_t> NeighborSampler::first_edges() const {
+  std::vector<std::int64_t> out;
+  for (int r = 0; relations_ && r < relations_->graph.num_relations(); ++r)
+    out.push_back(relations_->graph.first_edge(r));
+  return out;
 }
 
 SampledBatch NeighborSampler::sample(const Tensor& targets, std::int64_t epoch, std::int64_t batch) const {
+  const bool of_type = relations_ && relations_->target >= 0;
   checked_nodes("neighbor_sampler", targets,
-                relations_ ? relations_->graph.num_nodes(relations_->target) : graph_.rows());
+                of_type ? relations_->graph.num_nodes(relations_->target) : graph_.cols());
   return sample_checked(targets.to(graph_.device()), epoch, batch);
 }
 
 SampledBatch NeighborSampler::sample_checked(const Tensor& targets, std::int64_t epoch,
                                              std::int64_t batch) const {
   check(epoch >= 0 && batch >= 0, "[neighbor_sampler] epoch and batch must not be negative");
-  if (relations_) return sample_relations(*relations_, graph_, options_, marks_, targets, epoch, batch);
+  if (relations_) return sample_relations(*relations_, options_, marks_, targets, epoch, batch);
   std::vector<NeighborSample> samples;
   Tensor nodes = targets,
          count = Tensor::full({1}, static_cast<double>(targets.numel()), DType::kI64, graph_.device());

@@ -27,9 +27,9 @@ class NeighborSampler {
   NeighborSampler(const Adjacency& graph, NeighborSamplerOptions options);
 
   /// By relations: a fan-out is of each relation that leads to a node. Targets are nodes of type `target`,
-  /// by their numbers within it. Blocks are on the host: sources are numbered among all types, edges as in
-  /// HeteroGraph (datasets/relation_sampler.h makes graphs of them); the host waits for each layer. Throws
-  /// Error also where nodes and targets of relations together are more than 2^31 - 1.
+  /// by their numbers within it; -1: of any type, numbered among all. So are sources; edges are numbered as
+  /// in HeteroGraph (datasets/relation_sampler.h makes graphs of blocks). The host waits twice for each
+  /// layer. Throws Error also for a graph that is a block.
   NeighborSampler(const HeteroGraph& graph, int target, NeighborSamplerOptions options);
 
   /// targets: i64 [k], different nodes of the graph. Throws Error that names a node that is out of range or
@@ -39,13 +39,17 @@ class NeighborSampler {
   SampledBatch sample_checked(const Tensor& targets, std::int64_t epoch, std::int64_t batch) const;
 
   const Adjacency& graph() const { return graph_; }
+  /// HeteroGraph::first_edge() of each relation; empty where the graph has one.
+  std::vector<std::int64_t> first_edges() const;
   const NeighborSamplerOptions& options() const { return options_; }
 
  private:
+  void check_options() const;
+
   Adjacency graph_;
   NeighborSamplerOptions options_;
-  Tensor marks_;                                 // of sample_neighbors()
-  std::shared_ptr<SampledRelations> relations_;  // null: one relation
+  Tensor marks_;                                       // of sample_neighbors()
+  std::shared_ptr<const SampledRelations> relations_;  // null: one relation
 };
 
 /// Cuts nodes into batches, in a new random order each epoch: every node is in one batch of an epoch. The

@@ -26,8 +26,18 @@ std::string listed(const Names& names) {
 }  // namespace
 
 HeteroGraph::HeteroGraph(std::vector<NodeType> types, std::vector<EdgeType> relations, Device device)
+    : HeteroGraph(std::move(types), std::move(relations), device, false) {}
+
+HeteroGraph HeteroGraph::trusted(std::vector<NodeType> types, std::vector<EdgeType> relations,
+                                 Device device) {
+  return {std::move(types), std::move(relations), device, true};
+}
+
+HeteroGraph::HeteroGraph(std::vector<NodeType> types, std::vector<EdgeType> relations, Device device,
+                         bool trusts_ids)
     : state_(std::make_shared<HeteroState>()) {
   HeteroState& s = *state_;
+  s.used_once = trusts_ids;
   s.types = std::move(types);
   s.relations = std::move(relations);
   s.device = device;
@@ -52,8 +62,8 @@ HeteroGraph::HeteroGraph(std::vector<NodeType> types, std::vector<EdgeType> rela
     for (const std::string& end : {relation.src, relation.dst})
       check(position.contains(end), "[hetero_graph] relation ", name, " has an unknown node type ", end);
     const int src = position.at(relation.src), dst = position.at(relation.dst);
-    check_ids(name, "src_ids", relation.src_ids, type(src).count);
-    check_ids(name, "dst_ids", relation.dst_ids, type(dst).targets);
+    if (!trusts_ids) check_ids(name, "src_ids", relation.src_ids, type(src).count);
+    if (!trusts_ids) check_ids(name, "dst_ids", relation.dst_ids, type(dst).targets);
     check(relation.src_ids.numel() == relation.dst_ids.numel(), "[hetero_graph] ", name, " has ",
           relation.src_ids.numel(), " src_ids and ", relation.dst_ids.numel(), " dst_ids");
     s.src.type.push_back(src);

@@ -33,6 +33,11 @@ class HeteroGraph {
   HeteroGraph() = default;  // undefined
   HeteroGraph(std::vector<NodeType> types, std::vector<EdgeType> relations, Device device = kCpu);
 
+  /// A block of a mini-batch: ids are in range and are not checked, which would wait for the device, and
+  /// nothing is measured of its matrices, which are used once. Names and sizes are checked as above.
+  static HeteroGraph trusted(std::vector<NodeType> types, std::vector<EdgeType> relations,
+                             Device device = kCpu);
+
   bool defined() const { return state_ != nullptr; }
   Device device() const;
   bool operator==(const HeteroGraph& other) const { return state_ == other.state_; }
@@ -106,6 +111,7 @@ class HeteroGraph {
 
  private:
   explicit HeteroGraph(std::shared_ptr<HeteroState> state) : state_(std::move(state)) {}
+  HeteroGraph(std::vector<NodeType> types, std::vector<EdgeType> relations, Device device, bool trusts_ids);
   HeteroState& state() const;
   std::shared_ptr<HeteroState> state_;
 };

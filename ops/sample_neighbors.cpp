@@ -1,6 +1,9 @@
 #include "ops/sample_neighbors.h"
 
+#include <algorithm>
+
 #include "ops/checks.h"
+#include "ops/convert.h"
 #include "ops/kernels/graph.h"
 #include "ops/sparse/row_order.h"
 
@@ -15,7 +18,6 @@ void check_inputs(const Adjacency& graph, const Tensor& targets, const Tensor& n
     return x.defined() && x.rank() == 1 && x.dtype() == dtype && (size < 0 || x.numel() == size) &&
            x.device() == graph.device();
   };
-  check(graph.defined() && graph.rows() == graph.cols(), "[sample_neighbors] graph must be square");
   check(is(targets, DType::kI64, -1), "[sample_neighbors] targets must be i64 [t] on ", graph.device());
   check(is(num_targets, DType::kI64, 1), "[sample_neighbors] num_targets must be i64 [1] on ",
         graph.device());
@@ -34,32 +36,62 @@ Tensor make_node_marks(const Adjacency& graph) {
   return Tensor::full({graph.cols()}, kUnmarked, DType::kI32, graph.device());
 }
 
-NeighborSample sample_neighbors(const Adjacency& graph, const Tensor& targets, const Tensor& num_targets,
-                                const SampleOptions& options, const SampleKey& key, const Tensor& marks) {
-  check_inputs(graph, targets, num_targets, options, key, marks);
+namespace {
+
+/// A sample of the edges of `rows`, of which the first num_rows[0] are used. Its sources are not numbered
+/// yet, and there is room for `targets` more.
+NeighborSample draw_edges(const Adjacency& graph, const Tensor& rows, const Tensor& num_rows,
+                          std::int64_t targets, const SampleOptions& options, const SampleKey& key) {
   const Device device = graph.device();
-  const std::int64_t t = targets.numel();
-  NeighborSample sample{.row_ptr = t > 0 ? Tensor::empty({t + 1}, DType::kI64, device)
+  const std::int64_t r = rows.numel();
+  NeighborSample sample{.row_ptr = r > 0 ? Tensor::empty({r + 1}, DType::kI64, device)
                                          : Tensor::zeros({1}, DType::kI64, device),
                         .col = {},
                         .edge_ids = {},
                         .nodes = {},
                         .num_nodes = Tensor::zeros({1}, DType::kI64, device)};
-  if (t > 0) kernels::sample_row_ptr.on(device)(graph.csr(), targets, num_targets, options, sample.row_ptr);
+  if (r > 0) kernels::sample_row_ptr.on(device)(graph.csr(), rows, num_rows, options, sample.row_ptr);
   const bool all = options.fanout == kAllNeighbors;
-  const std::int64_t capacity = t == 0 ? 0
-                                : all  ? sample.row_ptr.slice(t, t + 1).to_vector<std::int64_t>()[0]
-                                       : (options.fanout > kMost ? kMost : options.fanout) * t;
-  check(capacity <= kMost - t, "[sample_neighbors] ", t, " targets with up to ", capacity,
+  const std::int64_t capacity = r == 0 ? 0
+                                : all  ? sample.row_ptr.slice(r, r + 1).to_vector<std::int64_t>()[0]
+                                       : std::min(options.fanout, kMost) * r;
+  check(capacity <= kMost - targets, "[sample_neighbors] ", targets, " targets with up to ", capacity,
         " edges are more than 2^31 - 1: use a smaller batch or smaller fan-outs");
   sample.col = Tensor::empty({capacity}, DType::kI32, device);
   sample.edge_ids = Tensor::empty({capacity}, DType::kI64, device);
-  sample.nodes = Tensor::empty({t + capacity}, DType::kI64, device);
-  if (t == 0) return sample;
+  sample.nodes = Tensor::empty({targets + capacity}, DType::kI64, device);
   if (capacity > 0)
-    kernels::sample_edges.on(device)(graph.csr(), targets, num_targets, options, key, sample.row_ptr,
+    kernels::sample_edges.on(device)(graph.csr(), rows, num_rows, options, key, sample.row_ptr,
                                      sample.edge_ids, sample.col);
-  kernels::number_sources.on(device)(targets, num_targets, marks, sample);
+  return sample;
+}
+
+}  // namespace
+
+NeighborSample sample_neighbors(const Adjacency& graph, const Tensor& targets, const Tensor& num_targets,
+                                const SampleOptions& options, const SampleKey& key, const Tensor& marks) {
+  check(graph.defined() && graph.rows() == graph.cols(), "[sample_neighbors] graph must be square");
+  check_inputs(graph, targets, num_targets, options, key, marks);
+  NeighborSample sample = draw_edges(graph, targets, num_targets, targets.numel(), options, key);
+  if (targets.numel() > 0) kernels::number_sources.on(graph.device())(targets, num_targets, marks, sample);
+  return sample;
+}
+
+NeighborSample sample_rows_of(const Adjacency& graph, const Adjacency& rows_of, const Tensor& targets,
+                              const SampleOptions& options, const SampleKey& key, const Tensor& marks) {
+  check(graph.defined() && rows_of.defined() && rows_of.rows() == graph.cols() &&
+            rows_of.cols() == graph.rows() && rows_of.device() == graph.device(),
+        "[sample_rows_of] rows_of must be the transpose of graph in shape, on its device");
+  const std::int64_t t = targets.numel();
+  const Tensor num_targets = Tensor::full({1}, static_cast<double>(t), DType::kI64, graph.device());
+  check_inputs(graph, targets, num_targets, options, key, marks);
+  const NeighborSample row = draw_edges(rows_of, targets, num_targets, 0, {}, key);
+  const std::int64_t rows = row.col.numel();
+  NeighborSample sample =
+      draw_edges(graph, row.col.to(DType::kI64),
+                 Tensor::full({1}, static_cast<double>(rows), DType::kI64, graph.device()), t, options, key);
+  sample.row_ptr = take(sample.row_ptr, row.row_ptr);
+  if (t > 0) kernels::number_sources.on(graph.device())(targets, num_targets, marks, sample);
   return sample;
 }
 

@@ -8,7 +8,7 @@
 namespace rodeo {
 
 /// Marks of nodes while they are numbered: i32 [nodes], all kUnmarked before and after a call.
-///   graph  [nodes, nodes]
+///   graph  [rows, nodes]
 /// Deterministic. Throws Error if there is no memory for it.
 Tensor make_node_marks(const Adjacency& graph);
 
@@ -29,6 +29,17 @@ Tensor make_node_marks(const Adjacency& graph);
 /// if targets and edges together could be more than 2^31 - 1.
 NeighborSample sample_neighbors(const Adjacency& graph, const Tensor& targets, const Tensor& num_targets,
                                 const SampleOptions& options, const SampleKey& key, const Tensor& marks);
+
+/// sample_neighbors() of targets that have several rows each, one for each relation: every row keeps up to
+/// `fanout` edges. Rows and columns of the result are those of targets, the edges of a target in the order of
+/// its rows. Draws are those of the rows.
+///   graph    [r, n]
+///   rows_of  [n, r]; row i holds the rows of node i
+///   targets  i64 [t], different nodes in [0, n)
+///   marks    make_node_marks(graph)
+/// The host waits for the number of rows.
+NeighborSample sample_rows_of(const Adjacency& graph, const Adjacency& rows_of, const Tensor& targets,
+                              const SampleOptions& options, const SampleKey& key, const Tensor& marks);
 
 /// The graph [rows, cols] of the first `edges` sampled edges: what is used of a sample, once the host knows
 /// it: row_ptr i64 [rows + 1], col i32 [edges]. Products with this graph and its transpose measure nothing

@@ -31,7 +31,7 @@ namespace rodeo {
 ///
 /// How kAuto chooses.
 /// - Without timing: one column is spmv (spmv.h). On the CPU a rule on the row lengths decides. On CUDA
-///   several heads and small products (SpmmTuning::kSmall) take kRode.
+///   several heads and small products (SpmmTuning::kSmall) take kRode. Graphs of mini-batches take kCsr.
 /// - Else by measurement. The first product of a graph with this n, this dtype, and with or without edge
 ///   weights times the candidates on its own operands, for 50 ms or 12 products, at most 400 ms (longer when
 ///   this loads kernels or cuSPARSE). It takes the first of kRode, kCsr, kRodeTc and kCusparse that is within

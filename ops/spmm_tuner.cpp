@@ -5,6 +5,7 @@
 
 #include "core/context.h"
 #include "ops/sparse/dense_block_plans.h"
+#include "ops/sparse/derived.h"
 #include "ops/sparse/graph_plans.h"
 #include "ops/sparse/spmm_algorithms.h"
 #include "ops/sparse/tune.h"
@@ -96,6 +97,7 @@ SpmmAlgorithm choose_spmm(const Adjacency& adj, const SpmmProblem& problem,
   auto& choices = choices_on<SpmmProblem, SpmmAlgorithm>(adj);
   if (const auto at = choices.find(problem); at != choices.end()) return at->second.algorithm;
   SpmmChoice choice;
+  if (assumes_no_locality(adj)) return SpmmAlgorithm::kCsr;  // used once: needs no plan, keeps no choice
   if (!adj.device().is_cuda())
     choice = by_rule(adj, "on the CPU, from the row lengths");
   else if (adj.num_edges() < SpmmTuning::kSmall / std::max<std::int64_t>(1, problem.n))

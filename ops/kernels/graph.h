@@ -50,6 +50,14 @@ RODEO_KERNEL(iota, void(const Tensor& ids));  // i32 [n]: 0, 1, 2, ...
 RODEO_KERNEL(segment_extremum_backward,
              void(const Tensor& offsets, const Tensor& arg, const Tensor& dy, const Tensor& dx));
 
+// id_ranges.h: ids, order and out [n], of which there are some; begin i64 [ranges + 1]
+/// range i32 [n]: the last range that begins at or before the id
+RODEO_KERNEL(range_of, void(const Tensor& ids, const Tensor& begin, const Tensor& range));
+RODEO_KERNEL(inverse_permutation, void(const Tensor& order, const Tensor& inverse));  // i64, i32
+RODEO_KERNEL(number_ids, void(const Tensor& ids, std::int64_t begin, std::int64_t step, const Tensor& out));
+/// hetero_graph.h: share f64 [edges]: 1 / edges of the row. a: some rows
+RODEO_KERNEL(row_shares, void(const Csr& a, const Tensor& share));
+
 // sample_neighbors.h: targets i64 [t], num_targets i64 [1], row_ptr i64 [t + 1]
 RODEO_KERNEL(sample_row_ptr, void(const Csr& a, const Tensor& targets, const Tensor& num_targets,
                                   const SampleOptions& options, const Tensor& row_ptr));

@@ -3,32 +3,11 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ops/id_ranges.h"
 #include "ops/sparse/derived.h"
+#include "ops/sparse/row_order.h"
 
 namespace rodeo {
-namespace {
-
-/// The edges [first, first + ids.numel()) of `all` become the numbers of ids.
-void append_ids(const Tensor& ids, const NodeNumbers& numbers, std::int64_t first,
-                std::vector<std::int32_t>& all) {
-  const auto append = [&]<class T>(const std::vector<T>& values) {
-    for (std::size_t k = 0; k < values.size(); ++k)
-      all[static_cast<std::size_t>(first) + k] =
-          static_cast<std::int32_t>(numbers.begin + static_cast<std::int64_t>(values[k]) * numbers.step);
-  };
-  if (ids.dtype() == DType::kI32)
-    append(ids.to_vector<std::int32_t>());
-  else
-    append(ids.to_vector<std::int64_t>());
-}
-
-/// A matrix of ones at (i, columns[i]).
-Adjacency selection(const std::vector<std::int32_t>& rows, const std::vector<std::int32_t>& columns,
-                    std::int64_t num_rows, std::int64_t num_columns, Device device) {
-  return coo_to_csr(Tensor::from(rows, device), Tensor::from(columns, device), num_rows, num_columns).adj;
-}
-
-}  // namespace
 
 void HeteroSide::number(const Ranges& edges) {
   relations.resize(static_cast<std::size_t>(nodes.count()));
@@ -44,26 +23,40 @@ void HeteroSide::number(const Ranges& edges) {
   }
 }
 
-std::vector<std::int32_t> HeteroState::ends(const HeteroSide& side, bool by_relation) const {
-  std::vector<std::int32_t> all(static_cast<std::size_t>(edges.total()));
+Tensor HeteroState::ends(const HeteroSide& side, bool by_relation) const {
+  const Tensor all = Tensor::empty({edges.total()}, DType::kI32, device);
   for (std::size_t r = 0; r < relations.size(); ++r) {
-    const NodeNumbers of_type{side.nodes.begin(side.type[r]), 1};
-    append_ids(&side == &dst ? relations[r].dst_ids : relations[r].src_ids,
-               by_relation ? side.numbers[r] : of_type, edges.begin(static_cast<int>(r)), all);
+    const Tensor& ids = &side == &dst ? relations[r].dst_ids : relations[r].src_ids;
+    const NodeNumbers numbers =
+        by_relation ? side.numbers[r] : NodeNumbers{side.nodes.begin(side.type[r]), 1};
+    const std::int64_t first = edges.begin(static_cast<int>(r));
+    number_ids(ids.to(device), numbers.begin, numbers.step, all.slice(first, first + ids.numel()));
   }
   return all;
 }
 
-CooResult HeteroState::sort_edges(bool rows_by_relation, bool cols_by_relation, bool edge_ids) const {
-  const Tensor row = Tensor::from(ends(dst, rows_by_relation), device),
-               col = Tensor::from(ends(src, cols_by_relation), device);
-  return coo_to_csr(row, col, rows_by_relation ? dst.total : dst.nodes.total(),
-                    cols_by_relation ? src.total : src.nodes.total(), {.edge_ids = edge_ids});
+Adjacency HeteroState::make_matrix(Csr csr) const {
+  Adjacency adj = Adjacency::trusted(std::move(csr));
+  if (used_once) assume_no_locality(adj);
+  return adj;
+}
+
+kernels::SortedEdges HeteroState::sort_edges(bool rows_by_relation, bool cols_by_relation,
+                                             bool edge_ids) const {
+  // Ids are in range already: they are not checked again, which would wait for the device.
+  return kernels::coo_to_csr.on(device)(ends(dst, rows_by_relation), ends(src, cols_by_relation),
+                                        rows_by_relation ? dst.total : dst.nodes.total(),
+                                        cols_by_relation ? src.total : src.nodes.total(),
+                                        {.edge_ids = edge_ids});
 }
 
 const Adjacency& HeteroState::matrix(bool rows_by_relation, bool cols_by_relation) {
   Adjacency& kept = matrices[{rows_by_relation, cols_by_relation}];
-  if (!kept.defined()) kept = sort_edges(rows_by_relation, cols_by_relation, false).adj;
+  if (kept.defined()) return kept;
+  kernels::SortedEdges sorted = sort_edges(rows_by_relation, cols_by_relation, used_once);
+  kept = make_matrix(std::move(sorted.csr));
+  if (used_once)  // it lives for a step: no second sort
+    ids[{rows_by_relation, cols_by_relation}] = sorted.edge_ids;
   return kept;
 }
 
@@ -79,36 +72,48 @@ const Adjacency& HeteroState::order(HeteroSide& side) const {
     sorted.insert(sorted.end(), of_type.begin(), of_type.end());
   if (side.order.defined() || (sorted.size() == relations.size() && std::ranges::is_sorted(sorted)))
     return side.order;
-  std::vector<std::int32_t> position(sorted.size());
-  std::iota(position.begin(), position.end(), 0);
-  side.order = selection(position, sorted, std::ssize(sorted), std::ssize(relations), device);
+  std::vector<std::int64_t> row_ptr(sorted.size() + 1);  // a one in each row
+  std::iota(row_ptr.begin(), row_ptr.end(), 0);
+  side.order = make_matrix({std::ssize(sorted), std::ssize(relations), Tensor::from(row_ptr, device),
+                            Tensor::from(sorted, device)});
   return side.order;
 }
 
 const Adjacency& HeteroState::sums() {
   if (sum_relations.defined()) return sum_relations;
-  std::vector<std::int32_t> row, col(static_cast<std::size_t>(dst.total));
-  std::iota(col.begin(), col.end(), 0);
-  for (std::size_t t = 0; t < types.size(); ++t)
-    for (std::int64_t i = 0; i < dst.nodes.size(static_cast<int>(t)); ++i)
-      row.insert(row.end(), dst.relations[t].size(),
-                 static_cast<std::int32_t>(dst.nodes.begin(static_cast<int>(t)) + i));
-  sum_relations = selection(row, col, dst.nodes.total(), dst.total, device);
+  const Tensor row_ptr =
+                   Tensor::full({dst.nodes.total() + 1}, static_cast<double>(dst.total), DType::kI64, device),
+               col = Tensor::empty({dst.total}, DType::kI32, device);
+  std::int64_t begin = 0;
+  for (std::size_t t = 0; t < types.size(); ++t) {
+    const std::int64_t first = dst.nodes.begin(static_cast<int>(t)),
+                       count = dst.nodes.size(static_cast<int>(t)), step = std::ssize(dst.relations[t]);
+    number_ids({}, begin, step, row_ptr.slice(first, first + count));
+    begin += count * step;
+  }
+  number_ids({}, 0, 1, col);
+  sum_relations = make_matrix({dst.nodes.total(), dst.total, row_ptr, col});
   return sum_relations;
 }
 
 const EdgeMeans& HeteroState::means_of(bool rows_by_relation, DType dtype) {
   EdgeMeans& kept = means[{rows_by_relation, dtype}];
   if (kept.weight.defined()) return kept;
-  const std::vector<std::int32_t> target = ends(dst, true);
-  std::vector<std::int64_t> degree(static_cast<std::size_t>(dst.total));
-  for (const std::int32_t t : target) ++degree[static_cast<std::size_t>(t)];
-  std::vector<double> fraction(target.size());  // in the order of the edges' numbers
-  for (std::size_t e = 0; e < fraction.size(); ++e)
-    fraction[e] = 1 / static_cast<double>(degree[static_cast<std::size_t>(target[e])]);
   const bool cols_by_relation = !rows_by_relation;
-  const Tensor of_edges = sort_edges(rows_by_relation, cols_by_relation, true).edge_ids;  // not kept
-  kept.weight = take(Tensor::from(fraction).to(dtype).to(device), of_edges);
+  const auto shares = [&](const Csr& by_target) {
+    const Tensor share = Tensor::empty({edges.total()}, DType::kF64, device);
+    if (dst.total > 0) kernels::row_shares.on(device)(by_target, share);
+    return share.to(dtype);
+  };
+  if (rows_by_relation) {
+    kept.weight = shares(matrix(true, false).csr());
+  } else {  // in the order of (target, relation) rows, then in that of the stacked matrix; ids are not kept
+    const kernels::SortedEdges by_target = sort_edges(true, false, true);
+    const Tensor of_edges =
+        ids.contains({false, true}) ? edge_ids(false, true) : sort_edges(false, true, true).edge_ids;
+    kept.weight =
+        take(shares(by_target.csr), take(inverse_permutation(by_target.edge_ids), of_edges).to(DType::kI64));
+  }
   kept.transposed = transposed_values(matrix(rows_by_relation, cols_by_relation), kept.weight);
   return kept;
 }

@@ -11,6 +11,7 @@
 #include "core/adjacency.h"
 #include "ops/convert.h"
 #include "ops/hetero_types.h"
+#include "ops/kernels/graph.h"
 
 namespace rodeo {
 
@@ -47,6 +48,7 @@ struct HeteroState {
   Device device;
   HeteroSide src, dst;
   Ranges edges;
+  bool used_once = false;  // a block of a mini-batch: nothing is measured of its matrices
 
   std::mutex mutex;  // of what follows, made at first use
   // By whether rows and columns are numbered by relation. Ids are 8 bytes an edge: made where asked for.
@@ -67,9 +69,10 @@ struct HeteroState {
   const EdgeMeans& means_of(bool rows_by_relation, DType dtype);
 
  private:
-  CooResult sort_edges(bool rows_by_relation, bool cols_by_relation, bool edge_ids) const;
-  /// For all edges the number of their row or column.
-  std::vector<std::int32_t> ends(const HeteroSide& side, bool by_relation) const;
+  kernels::SortedEdges sort_edges(bool rows_by_relation, bool cols_by_relation, bool edge_ids) const;
+  Adjacency make_matrix(Csr csr) const;
+  /// For all edges the number of their row or column: i32 [edges].
+  Tensor ends(const HeteroSide& side, bool by_relation) const;
 };
 
 }  // namespace rodeo
