@@ -44,8 +44,10 @@ TEST(TrainBatchSampler, PairsOfABatchAreLeftOutOfItsNeighbourhoods) {
   const Tensor src = Tensor::from(from), dst = Tensor::from(to);
   const Adjacency graph = coo_to_csr(src, dst, 7, 7, {.symmetrize = true}).adj;
   for (const bool undirected : {false, true}) {
-    PairBatchSampler sampler({src.slice(0, 5), dst.slice(0, 5)}, graph, NeighborSampler(graph, {{-1}}),
-                             {.batch_size = 2, .undirected = undirected});
+    PairRelation relation{.graph = graph};
+    if (undirected) relation.messages.push_back({.turned = true});
+    PairBatchSampler sampler({src.slice(0, 5), dst.slice(0, 5)}, {relation}, NeighborSampler(graph, {{-1}}),
+                             {.batch_size = 2});
     const auto steps = sampler.epoch(1, 0);
     ASSERT_EQ(steps.size(), 3U);
     for (std::size_t step = 0; step < 3; ++step) {

@@ -186,18 +186,22 @@ TEST(TrainPairBatches, LeaveOutTheEdgesOfABatch) {
       coo_to_csr(Tensor::from<std::int64_t>({0, 0, 1, 1}), Tensor::from<std::int64_t>({1, 2, 0, 1}), 2, 3)
           .adj;
   const Block block{adj, Tensor::from<std::int64_t>({40, 41, 42, 43}), Tensor::from<std::int64_t>({5, 7, 9})};
-  const Block left = without_edges(block, {{5, 9}, {7, 5}});
+  const Block left = without_edges(block, {{0, 5, 9}, {0, 7, 5}});
   EXPECT_EQ(left.adj.csr().row_ptr.to_vector<std::int64_t>(), (std::vector<std::int64_t>{0, 1, 2}));
   EXPECT_EQ(left.adj.csr().col.to_vector<std::int32_t>(), (std::vector<std::int32_t>{1, 1}));
   EXPECT_EQ(left.edge_ids.to_vector<std::int64_t>(), (std::vector<std::int64_t>{40, 43}));
-  EXPECT_EQ(without_edges(block, {{9, 5}}).adj.num_edges(), 4);
+  EXPECT_EQ(without_edges(block, {{0, 9, 5}}).adj.num_edges(), 4);
+  // Of two relations, whose second begins with edge 41, one has an edge 5 <- 9.
+  EXPECT_EQ(without_edges(block, {{0, 5, 9}, {1, 5, 7}}, {0, 41}).adj.num_edges(), 4);
+  EXPECT_EQ(without_edges(block, {{0, 5, 7}, {1, 5, 9}}, {0, 41}).edge_ids.to_vector<std::int64_t>(),
+            (std::vector<std::int64_t>{42, 43}));
 }
 
 // A batch is numbered within its epoch: both are in the key of its negatives.
 TEST(TrainPairBatches, NegativesAreOthersInEachEpochAndBatch) {
   const Adjacency graph = to_graph(small_graph(), kCpu, {.symmetrize = true}).adj;
   const EdgeList list = csr_to_coo(graph);
-  PairBatchSampler sampler({list.col.to(DType::kI64), list.row.to(DType::kI64)}, graph,
+  PairBatchSampler sampler({list.col.to(DType::kI64), list.row.to(DType::kI64)}, {{.graph = graph}},
                            NeighborSampler(graph, {.fanout = {1}}), {.batch_size = 64, .seed = 1});
   const auto negatives = [&](std::int64_t epoch, std::size_t step) {
     sampler.epoch(epoch, 0);
@@ -223,8 +227,8 @@ TEST(TrainPairBatches, NoSampledEdgeIsPredicted) {
   const Adjacency graph = to_graph(data, kCpu, {.symmetrize = true}).adj;
   const EdgeList list = csr_to_coo(graph);
   NodePairs edges{list.col.to(DType::kI64), list.row.to(DType::kI64)};
-  PairBatchSampler sampler(edges, graph, NeighborSampler(graph, {.fanout = {-1, -1}}),
-                           {.batch_size = 64, .seed = 1, .undirected = true});
+  PairBatchSampler sampler(edges, {{.graph = graph, .messages = {{}, {.turned = true}}}},
+                           NeighborSampler(graph, {.fanout = {-1, -1}}), {.batch_size = 64, .seed = 1});
   const auto steps = sampler.epoch(1, 0);
   const auto src = edges.src.to_vector<std::int64_t>(), dst = edges.dst.to_vector<std::int64_t>();
   std::size_t seen = 0;

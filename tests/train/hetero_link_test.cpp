@@ -10,6 +10,7 @@
 #include "ops/dense.h"
 #include "tests/support/devices.h"
 #include "tests/support/near.h"
+#include "tests/support/relations.h"
 #include "tests/support/temp_dir.h"
 #include "train/commands/predict.h"
 #include "train/commands/train_run.h"
@@ -32,49 +33,6 @@ using Pairs = std::set<std::pair<std::int64_t, std::int64_t>>;  // (source, targ
 
 HeteroDataset small_graph() {
   return synthesize_hetero({.preset = "mag", .nodes = 600, .features = 8, .classes = 4});
-}
-
-/// 40 users, who have trainable rows, buy most of the 60 items of their group. Items have noise as features.
-HeteroDataset shop() {
-  HeteroDataset out;
-  out.name = "shop";
-  for (const auto& [name, count] : {std::pair{"user", 40}, std::pair{"item", 60}}) {
-    Dataset& type = out.types.emplace_back();
-    type.name = name, type.num_nodes = count;
-  }
-  out.types[1].num_features = 4;
-  out.types[1].x = uniform({60, 4}, -1, 1, RandomKey{1, 1});
-  Ids src, dst, from, to;
-  for (std::int64_t u = 0; u < 40; ++u)
-    for (std::int64_t i = u % 4; i < 60; i += 4)
-      if ((u * 7 + i) % 5 != 0) src.push_back(u), dst.push_back(i);
-  for (std::int64_t i = 0; i < 60; ++i) from.push_back(i), to.push_back((i + 4) % 60);
-  out.relations = {{"buys", 0, 1, Tensor::from(src), Tensor::from(dst)},
-                   {"near", 1, 1, Tensor::from(from), Tensor::from(to)}};
-  return out;
-}
-
-/// Entities of 4 groups of 15. likes: within a group; follows: to the next group; knows: both directions.
-HeteroDataset knowledge() {
-  HeteroDataset out;
-  out.name = "kg";
-  Dataset& entity = out.types.emplace_back();
-  entity.name = "entity", entity.num_nodes = 60;
-  Ids likes[2], follows[2], knows[2];
-  for (std::int64_t i = 0; i < 60; ++i)
-    for (std::int64_t j = 0; j < 60; ++j) {
-      if (i == j || (i + 2 * j) % 3 == 1) continue;  // of both directions one is left
-      if (j % 4 == i % 4) likes[0].push_back(i), likes[1].push_back(j);
-      if (j % 4 == (i + 1) % 4) follows[0].push_back(i), follows[1].push_back(j);
-      if (j % 4 == i % 4 && i < j)
-        for (const bool turned : {false, true})
-          knows[0].push_back(turned ? j : i), knows[1].push_back(turned ? i : j);
-    }
-  out.relations = {{"likes", 0, 0, Tensor::from(likes[0]), Tensor::from(likes[1])},
-                   {"follows", 0, 0, Tensor::from(follows[0]), Tensor::from(follows[1])},
-                   {"knows", 0, 0, Tensor::from(knows[0]), Tensor::from(knows[1])},
-                   {"rare", 0, 0, Tensor::from(Ids{3}), Tensor::from(Ids{5})}};
-  return out;
 }
 
 TrainOptions options_of(std::string_view model, int epochs, std::string relation = {}) {
@@ -155,7 +113,7 @@ TEST(TrainHeteroLinkSplit, HeldOutEdgesAndTheirReversesAreNoMessages) {
   options.edge_split = "60/20/20";
   const std::vector<LinkRelation> links = take_relation_splits(data, options, kCpu);
   ASSERT_EQ(links.size(), 1U);
-  const auto& [name, split, graph, among] = links[0];
+  const auto& [name, split, graph, among, messages] = links[0];
   EXPECT_EQ(name, "author:writes:paper");
   const std::int64_t papers = data.types[0].num_nodes, authors = data.types[1].num_nodes;
   ASSERT_EQ(data.types[1].name, "author");
@@ -314,11 +272,6 @@ TEST(TrainHeteroLinkOptions, SayWhatTheyNeed) {
   EXPECT_NE(
       error(two, options_of("rgcn", 1, "writes")).find("mag-like has several of that name: give one of "),
       std::string::npos);
-  TrainOptions batch = options_of("rgat", 1, "likes");
-  batch.batch = 10;
-  EXPECT_EQ(
-      error(knowledge(), batch),
-      "--batch is not for --task link with --model rgat: links of relations are trained on the whole graph");
   TrainOptions shares = options_of("rgcn", 1);
   shares.edge_split = "100/0/0";
   EXPECT_NE(error(knowledge(), shares).find("kg: the split leaves no validation edges"), std::string::npos);

@@ -219,7 +219,7 @@ TEST(TrainHeteroOptions, SayWhatTheyAreNotFor) {
   };
   const std::string why = " is not for --model rgcn, of graphs of several node types: ";
   EXPECT_EQ(error({"--batch", "64", "--batch-by", "parts"}),
-            "--batch-by parts" + why + "batches are nodes of one type and sampled neighbours");
+            "--batch-by parts" + why + "batches are nodes, or edges, and sampled neighbours");
   EXPECT_EQ(error({"--batch", "64", "--graph-on", "host"}),
             "--graph-on host" + why + "the graph is on the device");
   EXPECT_EQ(
@@ -229,7 +229,7 @@ TEST(TrainHeteroOptions, SayWhatTheyAreNotFor) {
   EXPECT_EQ(error({"--blocks", "5"}), "--blocks must divide --hidden, got 5 and 64");
   EXPECT_EQ(error({"--blocks", "4", "--bases", "2"}),
             "--bases and --blocks are two decompositions: give one of them");
-  EXPECT_EQ(error({"--ranks", "2"}), "--ranks" + why + "they are trained by one rank");
+  EXPECT_EQ(error({"--ranks", "2"}), "--ranks" + why + "several ranks train mini-batches, of --batch");
   EXPECT_EQ(error({"--reorder", "rcm"}), "--reorder" + why + "nodes keep their order");
   const TrainOptions options = options_of("rgcn", 2), gcn = published_options("gcn");
   EXPECT_ERROR(

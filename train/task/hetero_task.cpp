@@ -12,6 +12,7 @@
 #include "ops/gather_rows.h"
 #include "train/precision.h"
 #include "train/task/batch_models.h"
+#include "train/task/counted.h"
 #include "train/task/criteria.h"
 #include "train/task/data_source.h"
 #include "train/task/feature_scale.h"
@@ -160,15 +161,14 @@ void check_hetero_options(const TrainOptions& o) {
   const auto refuse = [&](bool given, std::string_view option, std::string_view why) {
     check(!given, option, " is not for --model ", o.model, ", of graphs of several node types: ", why);
   };
-  check(o.task != TaskKind::kLink || o.batch == 0, "--batch is not for --task link with --model ", o.model,
-        ": links of relations are trained on the whole graph");
-  refuse(o.batch_by_parts, "--batch-by parts", "batches are nodes of one type and sampled neighbours");
+  refuse(o.batch_by_parts, "--batch-by parts", "batches are nodes, or edges, and sampled neighbours");
   const bool places = o.features_on == FeaturesOn::kHost || o.features_on == FeaturesOn::kDisk;
   refuse(places, str("--features-on ", name(o.features_on)), "features are on the device");
   refuse(o.graph_on == GraphOn::kHost, "--graph-on host", "the graph is on the device");
   check(o.batch == 0 || o.trunk.norm != TrunkNorm::kBatch, "--norm batch is not for --batch with --model ",
         o.model, ": a batch may have one node of a type, or none; give --norm layer");
-  refuse(o.gpus > 1 || o.ranks > 1, o.gpus > 1 ? "--gpus" : "--ranks", "they are trained by one rank");
+  refuse(o.batch == 0 && (o.gpus > 1 || o.ranks > 1), o.gpus > 1 ? "--gpus" : "--ranks",
+         "several ranks train mini-batches, of --batch");
   refuse(o.reorder != NodeOrder::kNone, "--reorder", "nodes keep their order");
   refuse(o.prune_rows, "--prune-rows", "the last layer computes the target type alone");
   refuse(o.input_features != InputFeatures::kFile, "--input-features",
@@ -179,10 +179,19 @@ void check_hetero_options(const TrainOptions& o) {
         o.hidden);
 }
 
+namespace {
+
+void check_ranks(const TrainOptions& options, const Communicator& ranks) {
+  check(ranks.size() == 1 || options.batch > 0, "--model ", options.model,
+        ", of graphs of several node types, is trained on the whole graph by one rank, and there are ",
+        ranks.size(), ": give --batch");
+}
+
+}  // namespace
+
 RunPlan plan_hetero_run(const std::string& file, const TrainOptions& options, Device device,
                         const Communicator& ranks) {
-  check(ranks.size() == 1, "--model ", options.model,
-        ", of graphs of several node types, is trained by one rank, and there are ", ranks.size());
+  check_ranks(options, ranks);
   check(!file.empty() && is_hetero_file(file), file.empty() ? "the dataset" : file,
         ": holds one type of nodes, and --model ", options.model,
         " is for several: choose one of gcn, gat, sage and the others");
@@ -194,14 +203,19 @@ RunPlan plan_hetero_run(const std::string& file, const TrainOptions& options, De
 
 namespace {
 
-/// Predictions of batches, and of all nodes in evaluations: exact, or with --eval sampled of samples.
+/// Predictions of batches, and of all nodes in evaluations: exact, or with --eval sampled of samples. Every
+/// rank has the whole graph, and trains on a fraction of each batch.
 void train_on_batches(NodeRun& run, HeteroModel& made, const HeteroGraph& graph,
                       const std::vector<HeteroInput>& inputs, const TrainOptions& options) {
   const NodeTask& task = run.task;
   const int target = made.options().target;
+  const std::int64_t count = target < 0 ? graph.num_nodes() : graph.num_nodes(target);
+  const auto nodes = target < 0 ? std::vector{counted(count)}  // of pairs
+                                : std::vector{task.split.train, task.split.val, task.split.test};
   const auto batches = std::make_shared<MiniBatchTraining>(
-      MiniBatches(task.split.train, graph.num_nodes(target), options.batch, options.seed, graph.device()),
+      MiniBatches(nodes.front(), count, options.batch, options.seed, graph.device()),
       NeighborSampler(graph, target, {fanout_of(options), options.replace, options.seed}), options.batch);
+  batches->ranks = task.ranks;
   for (const HeteroInput& input : inputs)
     if (input.x.defined()) batches->x_of_types.push_back(input.x.input().value());
   const auto forward = [&made, graph, inputs](const SampledBatch& batch) {
@@ -217,9 +231,8 @@ void train_on_batches(NodeRun& run, HeteroModel& made, const HeteroGraph& graph,
     return made.forward(blocks, read);
   };
   run.model.mini_batches = batches;
-  run.model.predict = [forward, batches, whole = run.model.predict, sampled = options.eval_sampled,
-                       nodes = std::vector{task.split.train, task.split.val, task.split.test},
-                       count = graph.num_nodes(target)](const StepInput& in) {
+  run.model.predict = [forward, batches, whole = run.model.predict, sampled = options.eval_sampled, nodes,
+                       count](const StepInput& in) {
     if (in.batch) return forward(*in.batch);
     return sampled ? sampled_logits(*batches, forward, nodes, count) : whole(in);
   };
@@ -227,10 +240,12 @@ void train_on_batches(NodeRun& run, HeteroModel& made, const HeteroGraph& graph,
 
 /// The model and its task, in training with labels; trained: null in training.
 NodeRun build_run(HeteroDataset& dataset, const TrainedTypes* trained, const TrainOptions& options,
-                  Device device) {
+                  Device device, const Communicator& ranks) {
   check_hetero_options(options);
+  check_ranks(options, ranks);
   NodeRun run;
   auto& [task, model] = run;
+  task.ranks = ranks;
   reset_peak_memory(device);
   HeteroGraph graph;
   std::vector<HeteroInput> inputs;
@@ -281,8 +296,9 @@ NodeRun build_run(HeteroDataset& dataset, const TrainedTypes* trained, const Tra
 
 }  // namespace
 
-NodeRun make_hetero_run(HeteroDataset dataset, const TrainOptions& options, Device device) {
-  return build_run(dataset, nullptr, options, device);
+NodeRun make_hetero_run(HeteroDataset dataset, const TrainOptions& options, Device device,
+                        const Communicator& ranks) {
+  return build_run(dataset, nullptr, options, device, ranks);
 }
 
 NodeRun make_hetero_prediction_run(HeteroDataset dataset, const TrainedTypes& trained, std::int64_t classes,
@@ -293,17 +309,18 @@ NodeRun make_hetero_prediction_run(HeteroDataset dataset, const TrainedTypes& tr
         ", whose nodes the weights predict");
   check_types(dataset, trained);
   if (!of_links) dataset.types[static_cast<std::size_t>(dataset.target)].num_classes = classes;
-  return build_run(dataset, &trained, options, device);
+  return build_run(dataset, &trained, options, device, {});
 }
 
-NodeRun load_hetero_run(const std::string& file, const TrainOptions& options, Device device) {
+NodeRun load_hetero_run(const std::string& file, const TrainOptions& options, Device device,
+                        const Communicator& ranks) {
   HeteroDataset dataset;
   const double load_ms = timed(kCpu, [&] {
     const bool links = options.task == TaskKind::kLink;
     dataset = load_hetero_dataset(
         file, {.need = links ? Need::kGraph : Need::kTraining, .split = options.split, .seed = options.seed});
   });
-  NodeRun run = make_hetero_run(std::move(dataset), options, device);
+  NodeRun run = make_hetero_run(std::move(dataset), options, device, ranks);
   run.task.load_ms = load_ms;
   return run;
 }

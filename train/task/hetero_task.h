@@ -14,14 +14,17 @@ namespace rodeo {
 /// Throws Error for options that models of relations do not have yet, with the reason.
 void check_hetero_options(const TrainOptions& options);
 
-/// The plan of a run on a file. Throws Error for a file of one node type, and for several ranks.
+/// The plan of a run on a file. Throws Error for a file of one node type, and for several ranks without
+/// options.batch.
 RunPlan plan_hetero_run(const std::string& file, const TrainOptions& options, Device device,
                         const Communicator& ranks);
 
 /// Builds options.model for the target type of `dataset`, which is on the host. With options.undirected each
 /// relation gets its reverse. Node types without features get trainable rows. Predictions are of the target
 /// type's nodes; of links, embeddings of all nodes. Throws Error where no relation leads to the target type.
-NodeRun make_hetero_run(HeteroDataset dataset, const TrainOptions& options, Device device);
+/// Over ranks each trains on a fraction of a batch: all have the dataset.
+NodeRun make_hetero_run(HeteroDataset dataset, const TrainOptions& options, Device device,
+                        const Communicator& ranks = {});
 
 /// Without a criterion, for predictions of `classes` columns for nodes of the type that `trained` names; of
 /// links, for scores of pairs.
@@ -30,6 +33,7 @@ NodeRun make_hetero_prediction_run(HeteroDataset dataset, const TrainedTypes& tr
                                    const TrainOptions& options, Device device);
 
 /// make_hetero_run() of a file.
-NodeRun load_hetero_run(const std::string& file, const TrainOptions& options, Device device);
+NodeRun load_hetero_run(const std::string& file, const TrainOptions& options, Device device,
+                        const Communicator& ranks = {});
 
 }  // namespace rodeo

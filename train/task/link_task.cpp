@@ -129,6 +129,16 @@ struct PairScores {
   }
 };
 
+std::vector<PairRelation> pair_relations(const std::vector<LinkRelation>& relations) {
+  std::vector<PairRelation> out;
+  for (const LinkRelation& relation : relations) {
+    out.push_back({relation.graph, relation.among, relation.messages});
+    for (const auto& [number, turned] : relation.messages)
+      if (relation.split.undirected) out.back().messages.push_back({number, !turned});
+  }
+  return out;
+}
+
 }  // namespace
 
 void add_decoder(NodeRun& run, const TrainOptions& options, std::int64_t relations) {
@@ -167,7 +177,7 @@ void set_link_parts(NodeRun& run, const std::vector<LinkRelation>& relations, co
   scores.random = Random(options.seed ^ (kLinkSeed + 1));
   // The pairs of evaluations stay the same; those of training are drawn over in the first step.
   const NodePairs drawn = join(relations, [&](std::size_t r) {
-    const auto& [name, split, graph, among] = relations[r];
+    const auto& [name, split, graph, among, messages] = relations[r];
     const NodePairs fixed = negative_edges(graph, split.train.src.numel(), scores.random.next(), among);
     return NodePairs{fixed.src.to(kCpu), fixed.dst.to(kCpu)};
   });
@@ -194,15 +204,12 @@ void set_link_parts(NodeRun& run, const std::vector<LinkRelation>& relations, co
     if (in.batch) return shared->predict(in);
     return module->training() ? shared->training_scores() : shared->all_scores();
   };
-  if (model.mini_batches) {
-    const auto& [name, split, graph, among] = relations.front();
-    parts.source = make_steps(*model.mini_batches, std::make_unique<PairBatchSampler>(
-                                                       train, graph, model.mini_batches->sampler,
-                                                       PairBatchOptions{.batch_size = options.batch,
-                                                                        .seed = options.seed,
-                                                                        .undirected = split.undirected},
-                                                       task.ranks));
-  }
+  if (model.mini_batches)
+    parts.source =
+        make_steps(*model.mini_batches,
+                   std::make_unique<PairBatchSampler>(
+                       train, pair_relations(relations), model.mini_batches->sampler,
+                       PairBatchOptions{.batch_size = options.batch, .seed = options.seed}, task.ranks));
   parts.criterion = std::make_shared<PairRanking>(
       scores.training.own, std::array{scores.sets[0].of_all, scores.sets[1].of_all, scores.sets[2].of_all},
       device, ranking);

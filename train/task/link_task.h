@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "datasets/edge_split.h"
+#include "train/pair_batches.h"
 #include "train/task/node_run.h"
 
 namespace rodeo {
@@ -22,12 +23,14 @@ struct LinkRelation {
   /// ranks on every one the whole graph. What has no negative.
   Adjacency graph;
   PairRange among = {};  // what negatives are drawn from
+  /// Of mini-batches: where an edge is left out; of an undirected split, in both directions.
+  std::vector<PairMessages> messages = {{}};
 };
 
 /// Sets the parts of training: binary cross entropy of the training edges and as many pairs without a
 /// training edge, drawn anew in every step on the device; and the metrics of all parts, of
 /// options.link_metric. Over several ranks (run.task.partition) each scores a fraction of the pairs, and
-/// metrics are of all: a collective call. Mini-batches are of one relation.
+/// metrics are of all: a collective call.
 void set_link_parts(NodeRun& run, const std::vector<LinkRelation>& relations, const TrainOptions& options);
 
 }  // namespace rodeo

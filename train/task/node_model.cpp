@@ -190,10 +190,10 @@ NodeRun make_run(DataSource source, const TrainOptions& options, Device device, 
   if (HeteroDataset& hetero = source.hetero; !hetero.types.empty()) {
     if (options.task == TaskKind::kNode)
       choose_split(hetero.types.at(static_cast<std::size_t>(hetero.target)), options);
-    return make_hetero_run(std::move(hetero), options, device);
+    return make_hetero_run(std::move(hetero), options, device, ranks);
   }
   RunPlan plan = plan_source(source, options, device, ranks);
-  if (has_relations(options)) return load_hetero_run(source.file, options, device);
+  if (has_relations(options)) return load_hetero_run(source.file, options, device, ranks);
   if (!source.in_file() && plan.task == TaskKind::kNode) choose_split(source.dataset, options);
   return build_run(std::move(source), std::move(plan), options, ranks, Purpose::kTraining);
 }

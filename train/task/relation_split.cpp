@@ -41,6 +41,17 @@ std::vector<std::pair<std::int64_t, std::int64_t>> held_out(const EdgeSplit& spl
   return out;
 }
 
+/// The relations of the graph that have the edges of relation r, or their reverses, which --undirected adds
+/// behind all relations.
+std::vector<PairMessages> messages_of(const HeteroDataset& dataset, std::size_t r, bool adds_reverse) {
+  std::vector<PairMessages> out{{static_cast<int>(r), false}};
+  for (std::size_t other = 0; other < dataset.relations.size(); ++other)
+    if (are_reverse(dataset.relations[r], dataset.relations[other]))
+      out.push_back({static_cast<int>(other), true});
+  if (adds_reverse) out.push_back({static_cast<int>(r + dataset.relations.size()), true});
+  return out;
+}
+
 }  // namespace
 
 std::vector<std::size_t> find_link_relations(const HeteroDataset& dataset, const TrainOptions& options) {
@@ -84,6 +95,7 @@ std::vector<LinkRelation> take_relation_splits(HeteroDataset& dataset, const Tra
     LinkRelation& link = out.emplace_back();
     link.name = dataset.relation_name(relation);
     link.among = pairs_of_relation(dataset, relation);
+    link.messages = messages_of(dataset, r, options.undirected);
     Dataset rest;  // a graph of all nodes
     rest.name = link.name;
     rest.num_nodes = dataset.num_nodes();
