@@ -52,16 +52,24 @@ class Model:
         logits = self.logits(data).astype(np.float64)
         return 1 / (1 + np.exp(-logits)) if self.description.get("multi_label") else softmax(logits)
 
-    def score(self, data: Any, pairs: Any) -> np.ndarray:
-        """Of task link: f32 [pairs], the logit that there is an edge. pairs: integers [2, pairs]."""
+    def score(self, data: Any, pairs: Any, relation: Any = None) -> np.ndarray:
+        """Of task link: f32 [pairs], the logit that there is an edge. pairs: integers [2, pairs].
+
+        relation: of a HeteroGraph, a name or (source type, name, target type); may be left out where one relation is predicted.
+        Pairs are then ids within its types.
+        """
         if self.task != "link":
             raise ValueError(f"[score] is for task link, the model is of task {self.task}: use predict()")
         data, pairs = self._checked(data), _host(pairs)
         if pairs.ndim != 2 or pairs.shape[0] != 2 or pairs.dtype.kind not in "iu":
             raise ValueError(f"[score] pairs must be integers [2, pairs], got {pairs.dtype} {list(pairs.shape)}")
-        if pairs.size and (pairs.min() < 0 or pairs.max() >= data.num_nodes):
-            raise ValueError(f"[score] pairs have ids from {pairs.min()} to {pairs.max()}, there are {data.num_nodes} nodes")
-        return self._run(_core.predict_links, data, *(np.ascontiguousarray(row, np.int64) for row in pairs))
+        if not isinstance(data, HeteroGraph):
+            if relation is not None:
+                raise ValueError(f"[score] relation is for graphs of several node types, {data.name} has one")
+            if pairs.size and (pairs.min() < 0 or pairs.max() >= data.num_nodes):
+                raise ValueError(f"[score] pairs have ids from {pairs.min()} to {pairs.max()}, there are {data.num_nodes} nodes")
+        name = relation if isinstance(relation, str) else ":".join(relation or ())
+        return self._run(_core.predict_links, data, *(np.ascontiguousarray(row, np.int64) for row in pairs), name)
 
     def save(self, path: Any) -> None:
         """Writes the file again."""

@@ -63,15 +63,16 @@ class TrainResult:
             raise ValueError("[predictions] of task link are scores of pairs of nodes: result.score(pairs)")
         return _weights.classes_of(self.logits, self.description)
 
-    def score(self, pairs: Any) -> np.ndarray:
+    def score(self, pairs: Any, relation: Any = None) -> np.ndarray:
         """Of task link: float32 [pairs], the logit that there is an edge. pairs: integers [2, pairs]: sources, targets.
+        relation: of a HeteroGraph, by its name or types and name, where several are predicted; pairs are ids within its types.
 
         Messages pass over all edges of the dataset, as in rodeo_predict: also over those of validation and test.
         """
         if self.task != "link":
             raise ValueError(f"[score] is for task link, this result is of task {self.task}: use predictions()")
         dataset, device = self._origin
-        return _weights.Model(self.weights, self.description, device).score(dataset, pairs)
+        return _weights.Model(self.weights, self.description, device).score(dataset, pairs, relation)
 
     def state_dict(self) -> dict:
         """The weights as tensors of PyTorch, for the layers of rodeo.torch.nn and torch_geometric.nn."""
@@ -205,7 +206,7 @@ def train(dataset: Any, model: str = "gcn", *, task: Optional[str] = None, seeds
     if gpus and ranks:
         raise ValueError("[train] gpus and ranks both say how many processes to start: leave one out")
     _check_names(model, given)
-    nodes = dataset.nodes() if isinstance(dataset, HeteroGraph) else dataset
+    nodes = dataset.nodes() if isinstance(dataset, HeteroGraph) and given["task"] == "node" else dataset
     if given["task"] == "node":
         _check_complete(nodes, given)
     runs = _runs_of(nodes, given, seeds)

@@ -20,6 +20,7 @@
 #include "train/task/model_registry.h"
 #include "train/task/node_model.h"
 #include "train/task/option_table.h"
+#include "train/task/relation_split.h"
 #include "train/trainer.h"
 
 namespace rodeo::python {
@@ -224,11 +225,11 @@ struct Loaded {
   }
 };
 
-Tensor logits_on(const PyDataset& dataset, Loaded& model, Device device) {
-  return logits_of(model.run(dataset.data, device));
+const Dataset& data_of(const PyDataset& dataset) {
+  return dataset.data;
 }
-Tensor logits_on(const HeteroDataset& dataset, Loaded& model, Device device) {
-  return logits_of(model.run(dataset, device));
+const HeteroDataset& data_of(const HeteroDataset& dataset) {
+  return dataset;
 }
 
 /// Logits of weights on a dataset.
@@ -240,14 +241,49 @@ nb::object predict(const Data& dataset, const std::string& description, const nb
   {
     nb::gil_scoped_release release;
     const PreserveDevice preserve;
-    logits = logits_on(dataset, model, parse_device(device));
+    logits = logits_of(model.run(data_of(dataset), parse_device(device)));
   }
   return to_dlpack(logits);
 }
 
+NodePairs pairs_in(const PyDataset&, const TrainOptions&, const std::string&, NodePairs pairs) {
+  return pairs;
+}
+
+/// Ids within the types of a predicted relation, by its name; empty: of the only one.
+NodePairs pairs_in(const HeteroDataset& dataset, const TrainOptions& options, const std::string& name,
+                   const NodePairs& pairs) {
+  std::string names;
+  int number = 0;
+  const std::vector<std::size_t> found = find_link_relations(dataset, options);
+  for (const std::size_t r : found) {
+    const HeteroRelation& relation = dataset.relations[r];
+    const std::string full = dataset.relation_name(relation);
+    names += (names.empty() ? "" : ", ") + full;
+    if (name == full || name == relation.name || (name.empty() && found.size() == 1)) {
+      const PairRange among = pairs_of_relation(dataset, relation);
+      const auto rows = [](const char* what, const Tensor& ids, std::int64_t first, std::int64_t count) {
+        std::vector<std::int64_t> out = ids.to_vector<std::int64_t>();
+        for (std::int64_t& id : out) {
+          check(id >= 0 && id < count, "[score] a ", what, " is ", id, ", outside [0, ", count, ")");
+          id += first;
+        }
+        return Tensor::from(out);
+      };
+      return {rows("source", pairs.src, among.first_src, among.num_src),
+              rows("target", pairs.dst, among.first_dst, among.num_dst),
+              Tensor::full(pairs.src.shape(), static_cast<double>(number), DType::kI64)};
+    }
+    ++number;
+  }
+  fail("[score] relation must be one of ", names, name.empty() ? "" : ", got " + name);
+}
+
 /// Scores (logits) of pairs of nodes, f32 [pairs]. Messages pass over all edges of the dataset.
-nb::object predict_links(const PyDataset& dataset, const std::string& description, const nb::dict& weights,
-                         const std::string& on, nb::handle sources, nb::handle targets) {
+template <typename Data>
+nb::object predict_links(const Data& dataset, const std::string& description, const nb::dict& weights,
+                         const std::string& on, nb::handle sources, nb::handle targets,
+                         const std::string& relation) {
   Loaded model(description, weights);
   const Tensor src = read("predict", "sources", sources), dst = read("predict", "targets", targets);
   Tensor score;
@@ -255,10 +291,12 @@ nb::object predict_links(const PyDataset& dataset, const std::string& descriptio
     nb::gil_scoped_release release;
     const PreserveDevice preserve;
     check(model.info.options.task == TaskKind::kLink, "[predict] scores of pairs are for task link");
-    const NodeRun run = model.run(dataset.data, parse_device(on));
+    const NodePairs rows = pairs_in(dataset, model.info.options, relation, {src, dst});
+    const NodeRun run = model.run(data_of(dataset), parse_device(on));
     const NoGrad no_grad;
     const Device device = run.task.x.device();
-    const NodePairs pairs{src.to(device), dst.to(device)};
+    const NodePairs pairs{rows.src.to(device), rows.dst.to(device),
+                          rows.relation.defined() ? rows.relation.to(device) : Tensor()};
     score = run.model.predict({.pairs = &pairs}).value().to(kCpu).to(DType::kF32).reshape({src.numel()});
   }
   return to_dlpack(score);
@@ -295,8 +333,10 @@ void bind_train(nb::module_& m) {
         nb::arg("device"));
   m.def("predict", predict<HeteroDataset>, nb::arg("dataset"), nb::arg("description"), nb::arg("weights"),
         nb::arg("device"));
-  m.def("predict_links", predict_links, nb::arg("dataset"), nb::arg("description"), nb::arg("weights"),
-        nb::arg("device"), nb::arg("sources"), nb::arg("targets"));
+  m.def("predict_links", predict_links<PyDataset>, nb::arg("dataset"), nb::arg("description"),
+        nb::arg("weights"), nb::arg("device"), nb::arg("sources"), nb::arg("targets"), nb::arg("relation"));
+  m.def("predict_links", predict_links<HeteroDataset>, nb::arg("dataset"), nb::arg("description"),
+        nb::arg("weights"), nb::arg("device"), nb::arg("sources"), nb::arg("targets"), nb::arg("relation"));
   m.def("command", command, nb::arg("words"), nb::arg("starter"));
   m.def("started_as_rank", started_as_rank);
   m.def(

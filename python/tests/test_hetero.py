@@ -82,6 +82,62 @@ def test_seeds_and_random_splits(graph):
     assert [run.seed for run in results.runs] == [3, 4] and results.predictions().shape == (40,)
 
 
+def shop():
+    """Users buy most items of their group; types have no labels."""
+    users, items = np.divmod(np.arange(40 * 60), 60)
+    bought = (users % 4 == items % 4) & ((users * 7 + items) % 5 != 0)
+    x = np.random.default_rng(1).standard_normal((60, 4)).astype("float32")
+    return rodeo.HeteroGraph({"user": 40, "item": {"x": x}}, {
+        ("user", "buys", "item"): np.stack([users[bought], items[bought]]),
+        ("item", "near", "item"): np.stack([np.arange(60), (np.arange(60) + 4) % 60])}, name="shop")
+
+
+@pytest.mark.parametrize("more", [{}, {"batch": 100, "fanout": "8,4", "epochs": 10}])
+def test_links_of_a_relation(more, tmp_path):
+    graph, path, log, export = shop(), *(str(tmp_path / name) for name in ("g.h5", "run.jsonl", "w.safetensors"))
+    graph.save(path)
+    given = {"relation": "buys", "epochs": 40, "hidden": 16, "dropout": 0, "undirected": True, "device": "cpu", **more}
+    result = rodeo.train(graph, "rgcn", task="link", **given)
+    words = [word for name, value in given.items() for word in ([f"--{name}"] if value is True else [f"--{name}", str(value)])]
+    subprocess.run([sys.executable, "-m", "rodeo", "--model", "rgcn", "--task", "link", "--dataset", path, "--log", log, "--export", export,
+                    "--quiet", *words], check=True, env={**os.environ, "PYTHONPATH": os.path.dirname(os.path.dirname(rodeo.__file__))})
+    epochs = [event for event in map(json.loads, open(log)) if event["event"] == "epoch"]
+    assert [epoch["loss"] for epoch in epochs] == pytest.approx([epoch["loss"] for epoch in result.history], rel=1e-6)
+    assert result.task == "link" and result.logits.shape == (100, 64) and result.details["AUC"] > 0.75
+    pairs = np.stack([np.zeros(60, int), np.arange(60)])
+    score = result.score(pairs)
+    assert score[::4].mean() > score[np.arange(60) % 4 != 0].mean() + 0.3
+    again = rodeo.load_model(export, device="cpu")
+    for relation in None, "buys", "user:buys:item", ("user", "buys", "item"):
+        assert (again.score(graph, pairs, relation) == score).all()
+    for wrong, relation, text in (pairs[::-1], None, r"a source is 40, outside \[0, 40\)"), (pairs, "near", "one of user:buys:item, got near"):
+        with pytest.raises(ValueError, match=text):
+            result.score(wrong, relation)
+    with pytest.raises(ValueError, match="result.score"):
+        result.predictions()
+
+
+def test_batches_over_ranks(graph):
+    given = {**OPTIONS, "batch": 8, "fanout": "3,2", "dropout": 0}
+    one, two = (rodeo.train(graph, model="rgcn", ranks=ranks, **given) for ranks in (0, 2))
+    assert [epoch["loss"] for epoch in two.history] == pytest.approx([epoch["loss"] for epoch in one.history], rel=1e-3)
+    with pytest.raises(ValueError, match="--batch"):
+        rodeo.train(graph, model="rgcn", ranks=2, **OPTIONS)
+
+
+def test_links_of_all_relations():
+    result = rodeo.train(shop(), "rgcn", task="link", decoder="distmult", epochs=20, hidden=8, undirected=True, device="cpu")
+    assert sum(" of " in name for name in result.details) == 2
+    pairs = np.array([[0, 1], [4, 5]])
+    assert (result.score(pairs, "buys") != result.score(pairs, "near")).any()
+    with pytest.raises(ValueError, match="relation must be one of user:buys:item, item:near:item"):
+        result.score(pairs)
+    with pytest.raises(ValueError, match="relation is for graphs of several node types"):
+        rodeo.train(rodeo.Dataset.generate("cora"), "gcn", task="link", epochs=1, device="cpu").score(pairs, "buys")
+    with pytest.raises(ValueError, match="has no such relation, but user:buys:item"):
+        rodeo.train(shop(), "rgcn", task="link", relation="sells", device="cpu")
+
+
 def test_hetero_data_of_pyg(device):
     torch_data = pytest.importorskip("torch_geometric.data")
     import torch
