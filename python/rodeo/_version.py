@@ -1,3 +1,3 @@
 """The version of the package: that of the library, which python/tests/test_ops.py compares."""
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
