@@ -67,6 +67,10 @@ foreach(command ${commands})  # bash-completion loads the file with the name of 
           COMPONENT commands RENAME ${command})
 endforeach()
 
+# Manual pages are the help texts of the commands that were built.
+configure_file(${PROJECT_SOURCE_DIR}/cmake/InstallManPages.cmake.in ${PROJECT_BINARY_DIR}/InstallManPages.cmake @ONLY)
+install(SCRIPT ${PROJECT_BINARY_DIR}/InstallManPages.cmake COMPONENT commands)
+
 # pkg-config: libraries after librodeo.a, which needs them. Linkers resolve static libraries from left to right.
 set(pkg_config_libs "-L\${libdir} -lrodeo")
 function(append_library file)
@@ -106,11 +110,17 @@ set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_COMMANDS_PACKAGE_NAME rodeo)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION TRUE)
+set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
 set(CPACK_DEBIAN_COMMANDS_PACKAGE_SHLIBDEPS ON)  # finds the shared libraries that the commands need
+# OpenBLAS with OpenMP shares its thread pool with the library's own loops.
+set(CPACK_DEBIAN_COMMANDS_PACKAGE_DEPENDS "libopenblas0-openmp | libopenblas0")
+set(CPACK_DEBIAN_COMMANDS_PACKAGE_SUGGESTS "librodeo-dev, python3-h5py, python3-numpy")  # to_h5.py needs the Python packages
 set(CPACK_COMPONENT_COMMANDS_DESCRIPTION "Trains graph neural networks: the commands")
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME librodeo-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
-set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "libc6-dev, libfmt-dev, libhdf5-dev, zlib1g-dev, libopenblas-dev | libopenblas-openmp-dev | libopenblas-pthread-dev")
+set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "libc6-dev, libfmt-dev, libhdf5-dev, zlib1g-dev, libopenblas-openmp-dev | libopenblas-pthread-dev | libopenblas-dev")
+set(CPACK_DEBIAN_DEV_PACKAGE_SUGGESTS "rodeo")  # documents and examples
 if(RODEO_WITH_MPI)
   string(APPEND CPACK_DEBIAN_DEV_PACKAGE_DEPENDS ", libopenmpi-dev")
 endif()

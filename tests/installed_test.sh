@@ -66,6 +66,27 @@ documents) # guide, documents, completions and scripts are there, and no link is
     target=${target%?}
     [ -e "${file%/*}/$target" ] || fail "${file#"$prefix"/} has a dead link: $target"
   done <"$dir/links"
+  # The manual page of each command has all options of its help, and groff finds no fault with it.
+  for command in train_gcn train_gat rodeo_train rodeo_predict rodeo_data rodeo_gradcheck; do
+    page=$prefix/share/man/man1/$command.1.gz
+    [ -f "$page" ] || fail "$command has no manual page"
+    gzip -dc "$page" | tr -d '\\' >"$dir/page"
+    case $command in
+    rodeo_data) helps=("generate --help" "import --help" "subset --help") ;;
+    *) helps=("--help" "--help kernels") ;;
+    esac
+    for help in "${helps[@]}"; do
+      # shellcheck disable=SC2086  # words
+      "$prefix/bin/$command" $help | sed -nE 's/^ +(-[a-z], )?(--[a-z][a-z-]*).*/\2/p' >"$dir/options"
+      while IFS= read -r option; do
+        grep -qE "^(fB-[a-z],fR )?fB${option}fR" "$dir/page" || fail "the manual page of $command lacks $option"
+      done <"$dir/options"
+    done
+    if command -v groff >/dev/null; then
+      gzip -dc "$page" | groff -man -ww -z >"$dir/log" 2>&1
+      [ ! -s "$dir/log" ] || fail "groff finds faults in the manual page of $command: $(head -n 3 "$dir/log")"
+    fi
+  done
   # complete_last WORD...: what bash completes the last word to, with nothing but the prefix.
   complete_last() {
     PATH="$prefix/bin:$PATH" bash --norc -c 'source "$1/share/bash-completion/completions/$2"; shift

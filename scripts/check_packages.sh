@@ -1,0 +1,104 @@
+#!/usr/bin/env bash
+# Installs the Debian packages of a folder in a clean system, uses, upgrades and purges them. Run as root, it needs debootstrap:
+#   check_packages.sh FOLDER [BASE]     FOLDER has rodeo_*.deb and librodeo-dev_*.deb, as cpack writes them
+#                                       BASE: a root folder by debootstrap --variant=minbase, which is copied
+# Prints a line for each step with its seconds. Where qemu-x86_64-static is, training runs on a processor without AVX, too.
+set -euo pipefail
+if [ "${RODEO_IN_NAMESPACE:-}" != 1 ]; then  # mounts end with the script
+  [ "$(id -u)" = 0 ] || { echo "check_packages.sh: chroot needs root rights" >&2; exit 2; }
+  RODEO_IN_NAMESPACE=1 exec unshare --mount bash "$0" "$@"
+fi
+fail() { echo "FAILED: $*" >&2; exit 1; }
+folder=$(realpath "$1") base=${2:-}
+shopt -s nullglob
+commands=("$folder"/rodeo_*.deb) dev=("$folder"/librodeo-dev_*.deb)
+[ "${#commands[@]}" = 1 ] && [ "${#dev[@]}" = 1 ] || fail "$folder must have one rodeo_*.deb and one librodeo-dev_*.deb"
+# shellcheck source=/dev/null
+suite=$(. /etc/os-release && echo "$VERSION_CODENAME")
+work=$(mktemp -d "${TMPDIR:-/var/tmp}/rodeo_packages.XXXXXX")
+root=$work/root
+trap 'umount -lR "$root/proc" "$root/dev" 2>/dev/null; rm -rf "$work"' EXIT
+
+step() { # step NAME COMMAND...
+  local name=$1 begin=$EPOCHREALTIME
+  shift
+  ("$@") >"$work/log" 2>&1 || { cat "$work/log"; fail "$name"; }
+  awk -v name="$name" -v begin="$begin" -v end="$EPOCHREALTIME" 'BEGIN {printf "%-64s %6.1f s\n", name, end - begin}'
+}
+inside() { chroot "$root" env -i PATH=/usr/bin:/usr/sbin:/bin:/sbin HOME=/root DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 "$@"; }
+user() { chroot --userspec=nobody:nogroup "$root" env -i PATH=/usr/bin:/bin HOME=/home/user LC_ALL=C.UTF-8 bash -ec "cd /home/user; $1"; }
+apt() { inside apt-get -y -qq --no-install-recommends "$@"; }
+ours() { inside dpkg-query -L rodeo librodeo-dev | grep . | grep -vx /. | sort -u; }
+
+# higher DEB OUT: the package with a higher version, without one of its files and with a new one.
+higher() {
+  dpkg-deb -R "$1" "$work/next" && sed -i 's/^Version: .*/&+1/' "$work/next/DEBIAN/control"
+  local file
+  file=$(cd "$work/next" && find usr -type f | sort | tail -n 1)
+  mv "$work/next/$file" "$work/next/$file.renamed"
+  sed -i "s|  $file\$|&.renamed|" "$work/next/DEBIAN/md5sums"
+  echo "/$file" >>"$work/renamed"
+  dpkg-deb --root-owner-group -Znone -b "$work/next" "$2" && rm -r "$work/next"
+}
+upgrade() {
+  apt install /packages/next_rodeo.deb /packages/next_librodeo-dev.deb || fail "apt install"
+  while read -r file; do
+    [ ! -e "$root$file" ] && [ -e "$root$file.renamed" ] || fail "the upgrade keeps $file"
+  done <"$work/renamed"
+  user 'rodeo_train --version'
+}
+nothing_left() {
+  local left
+  left=$(while read -r path; do
+    grep -qxF -- "$path" "$work/before" || ! [ -e "$root$path" ] || inside dpkg-query -S "$path" >/dev/null 2>&1 || echo "$path"
+  done <"$work/ours")
+  [ -z "$left" ] || fail "purge leaves $left"
+  left=$(cd "$root" && find . -xdev -iname '*rodeo*' ! -path './home/*' ! -path './packages/*')
+  [ -z "$left" ] || fail "purge leaves $left"
+  [ -z "$(inside dpkg-query -f '${Status}\n' -W 'rodeo*' 'librodeo*' 2>/dev/null | grep -v not-installed)" ] || fail "dpkg still knows the packages"
+}
+
+if [ -n "$base" ]; then step "copy $base" cp -a "$base" "$root"; else step "debootstrap $suite" debootstrap --variant=minbase "$suite" "$root"; fi
+cp /etc/resolv.conf "$root/etc/resolv.conf"
+mount -t proc proc "$root/proc" && mount --rbind /dev "$root/dev"
+mkdir -p "$root/packages" && install -d -o nobody -g nogroup "$root/home/user"
+cp "${commands[0]}" "$root/packages/rodeo.deb" && cp "${dev[0]}" "$root/packages/librodeo-dev.deb"
+for name in rodeo librodeo-dev; do higher "$root/packages/$name.deb" "$root/packages/next_$name.deb" >/dev/null; done
+step "apt-get update" apt update
+(cd "$root" && find . -xdev | sed 's/^\.//' | sort) >"$work/before"
+step "apt install ./rodeo.deb, with its dependencies" apt install /packages/rodeo.deb
+step "a graph is generated and checked, as another user" user \
+  'rodeo_data generate --preset cora a.h5; rodeo_data validate a.h5 2>log; ! grep warning log'
+step "train_gcn, 5 epochs" user 'train_gcn a.h5 --epochs 5 --device cpu --export w.safetensors'
+step "train_gat, 5 epochs" user 'train_gat a.h5 --epochs 5 --device cpu'
+step "rodeo_predict, rodeo_gradcheck" user 'rodeo_predict --dataset a.h5 --weights w.safetensors --device cpu; rodeo_gradcheck --layer gcn --dataset a.h5 --device cpu'
+if command -v qemu-x86_64-static >/dev/null; then
+  cp "$(command -v qemu-x86_64-static)" "$root/home/user/qemu"
+  step "5 epochs on a processor without AVX (qemu -cpu Nehalem)" user \
+    './qemu -cpu Nehalem /usr/bin/train_gcn a.h5 --epochs 5 --device cpu --hidden 8 --threads 1; ./qemu -cpu Nehalem /usr/bin/rodeo_data inspect a.h5'
+else
+  echo "skipped: qemu-user-static is not installed, which has a processor without AVX"
+fi
+step "apt install man-db bash-completion" apt install man-db bash-completion
+step "man finds the page of every command" user 'for c in /usr/bin/train_* /usr/bin/rodeo_*; do man -w ${c##*/}; man ${c##*/} | grep -q -- "--version"; done'
+step "bash completes options" user 'source /usr/share/bash-completion/bash_completion; _completion_loader train_gcn || true; complete -p train_gcn'
+step "apt install ./librodeo-dev.deb, with its dependencies" apt install /packages/librodeo-dev.deb
+step "apt install g++ pkg-config cmake make" apt install g++ pkg-config cmake make
+step "files are those of the packages" inside dpkg --verify rodeo librodeo-dev
+examples=/usr/share/doc/rodeo/examples
+step "a program by g++ and pkg-config" user \
+  "g++ -std=c++20 -O1 $examples/minimal_training_loop/main.cpp -o loop \$(pkg-config --cflags --libs rodeo); ./loop a.h5 | grep 'test accuracy'"
+step "a program by find_package(rodeo)" user \
+  "cp -r $examples/custom_layer app; cmake -S app -B app/build; cmake --build app/build; app/build/custom_layer | grep 'test accuracy'"
+step "upgrade" upgrade
+ours >"$work/ours"
+step "remove" apt remove rodeo librodeo-dev
+step "install again" apt install /packages/rodeo.deb /packages/librodeo-dev.deb
+ours >>"$work/ours"
+step "purge" apt purge rodeo librodeo-dev
+step "no file is left" nothing_left
+for package in "${commands[0]}" "${dev[0]}"; do
+  printf '%s: %d KiB, installed %d KiB, depends on %s\n' "${package##*/}" $(($(stat -c %s "$package") / 1024)) \
+    "$(dpkg-deb -f "$package" Installed-Size)" "$(dpkg-deb -f "$package" Depends)"
+done
+echo "All steps passed"
