@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# Builds the Debian packages rodeo and librodeo-dev for this distribution and for any x86-64 processor.
+#   build_packages.sh [--cpu] [FOLDER]      writes them to FOLDER (default: dist). --cpu: without CUDA code
+# They have no MPI: ranks join over TCP and NCCL. The build is in build-packages, with code that may be linked into shared libraries.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+cuda=(-DRODEO_CUDA=ON "-DCMAKE_CUDA_ARCHITECTURES=80-real;86-real;89-real;90-real;100-real;120")
+if [ "${1:-}" = --cpu ]; then
+  cuda=(-DRODEO_CUDA=OFF)
+  shift
+fi
+mkdir -p "${1:-dist}"
+folder=$(realpath "${1:-dist}")
+# Paths below the folder are relative for the compiler cache, which serves equal sources in another folder, such as a container's.
+cache="env;CCACHE_SLOPPINESS=pch_defines,time_macros;CCACHE_COMPILERCHECK=content;CCACHE_BASEDIR=$PWD;ccache"
+cmake -S . -B build-packages -G Ninja "-DCMAKE_CXX_COMPILER_LAUNCHER=$cache" -DCMAKE_CUDA_COMPILER_LAUNCHER=ccache -DRODEO_PCH=ON \
+  -DRODEO_NATIVE=OFF -DRODEO_MPI=OFF -DRODEO_PYTHON=OFF -DRODEO_TESTS=OFF -DCMAKE_POSITION_INDEPENDENT_CODE=ON "${cuda[@]}" |
+  grep Backends
+cmake --build build-packages --target commands rodeo_h5_check
+cpack -G DEB --config build-packages/CPackConfig.cmake -B build-packages/packages >/dev/null
+mv build-packages/packages/*.deb "$folder"
