@@ -26,6 +26,8 @@ add_python_test(ToH5 ${CMAKE_CURRENT_LIST_DIR}/datasets/to_h5_test.py ${PROJECT_
 add_python_test(DblpCsv ${CMAKE_CURRENT_LIST_DIR}/dblp_csv_test.py ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/bin/rodeo_data)
 add_python_test(Mutants ${CMAKE_CURRENT_LIST_DIR}/mutants_test.py ${PROJECT_SOURCE_DIR})
 add_python_test(PublishedSplits ${CMAKE_CURRENT_LIST_DIR}/published_splits_test.py ${PROJECT_SOURCE_DIR})
+add_test(NAME Release COMMAND bash ${CMAKE_CURRENT_LIST_DIR}/release_test.sh ${PROJECT_SOURCE_DIR})
+set_tests_properties(Release PROPERTIES SKIP_RETURN_CODE 77)
 add_test(NAME Skips COMMAND bash ${CMAKE_CURRENT_LIST_DIR}/skips_test.sh)
 add_test(NAME Format COMMAND bash ${CMAKE_CURRENT_LIST_DIR}/format_test.sh ${PROJECT_SOURCE_DIR})
 set_tests_properties(Format PROPERTIES SKIP_RETURN_CODE 77)
