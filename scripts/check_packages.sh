@@ -15,6 +15,8 @@ commands=("$folder"/rodeo_*.deb) dev=("$folder"/librodeo-dev_*.deb)
 [ "${#commands[@]}" = 1 ] && [ "${#dev[@]}" = 1 ] || fail "$folder must have one rodeo_*.deb and one librodeo-dev_*.deb"
 # shellcheck source=/dev/null
 suite=$(. /etc/os-release && echo "$VERSION_CODENAME")
+components=main
+! grep -qx ID=ubuntu /etc/os-release || components=main,universe
 work=$(mktemp -d "${TMPDIR:-/var/tmp}/rodeo_packages.XXXXXX")
 root=$work/root
 trap 'umount -lR "$root/proc" "$root/dev" 2>/dev/null; rm -rf "$work"' EXIT
@@ -58,7 +60,7 @@ nothing_left() {
   [ -z "$(inside dpkg-query -f '${Status}\n' -W 'rodeo*' 'librodeo*' 2>/dev/null | grep -v not-installed)" ] || fail "dpkg still knows the packages"
 }
 
-if [ -n "$base" ]; then step "copy $base" cp -a "$base" "$root"; else step "debootstrap $suite" debootstrap --variant=minbase "$suite" "$root"; fi
+if [ -n "$base" ]; then step "copy $base" cp -a "$base" "$root"; else step "debootstrap $suite" debootstrap --variant=minbase --components=$components "$suite" "$root"; fi
 cp /etc/resolv.conf "$root/etc/resolv.conf"
 mount -t proc proc "$root/proc" && mount --rbind /dev "$root/dev"
 mkdir -p "$root/packages" && install -d -o nobody -g nogroup "$root/home/user"
