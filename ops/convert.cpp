@@ -80,6 +80,7 @@ CooResult sort_by_column(const Adjacency& adj, bool edge_ids) {
 bool is_symmetric(const Adjacency& adj, const Tensor& edge_ids) {
   if (adj.rows() != adj.cols()) return false;
   if (adj.num_edges() == 0) return true;
+  if (assumes_no_locality(adj)) return false;  // used once: a sort costs less than the wait for the answer
   const Device device = adj.device();
   return kernels::first_unsorted_row.on(device)(adj.csr()) < 0 &&
          kernels::reverse_edges.on(device)(adj.csr(), edge_ids);

@@ -12,8 +12,10 @@ namespace rodeo {
 /// of them. Epsilon is added outside the square root, as in the paper and in PyTorch:
 ///   g += weight_decay p;  m = beta1 m + (1 - beta1) g;  v = beta2 v + (1 - beta2) g^2
 ///   p -= lr / (1 - beta1^t) * m / (sqrt(v / (1 - beta2^t)) + eps)
-/// With options.decoupled it is AdamW (Loshchilov & Hutter, ICLR 2019), as torch.optim.AdamW: g stays as it
-/// is, and p *= 1 - lr weight_decay comes before p is updated.
+/// With options.lazy an element with g = 0 is left as it is: no decay of its moments, none of its weight.
+/// That is the rule of torch.optim.SparseAdam, for elements instead of rows: t counts all steps of the
+/// parameter. With options.decoupled it is AdamW (Loshchilov & Hutter, ICLR 2019), as torch.optim.AdamW: g
+/// stays as it is, and p *= 1 - lr weight_decay comes before p is updated.
 ///   steps  [slots + 1]  i64: steps[slot] is t - 1, the number of steps taken so far; it is incremented. The
 ///                       last entry counts the calls.
 ///   lr     [slots]      f64

@@ -14,6 +14,7 @@ struct AdamOptions {
   double eps = 1e-8;
   double weight_decay = 0;  // L2: g + weight_decay * p, as in torch.optim.Adam
   bool decoupled = false;   // AdamW: weight_decay shrinks p instead and is not in g
+  bool lazy = false;        // an element whose gradient is 0 keeps p, m and v
 };
 
 /// The update of one parameter.

@@ -37,7 +37,7 @@ NeighborSample sample_neighbors(const Adjacency& graph, const Tensor& targets, c
 ///   rows_of  [n, r]; row i holds the rows of node i
 ///   targets  i64 [t], different nodes in [0, n)
 ///   marks    make_node_marks(graph)
-/// The host waits for the number of rows.
+/// The host waits for the number of rows. Deterministic, and throws Error, as sample_neighbors() does.
 NeighborSample sample_rows_of(const Adjacency& graph, const Adjacency& rows_of, const Tensor& targets,
                               const SampleOptions& options, const SampleKey& key, const Tensor& marks);
 

@@ -29,7 +29,8 @@ void Adam::update(const std::vector<Update>& updates, const Tensor& steps, const
                               .beta2 = o.beta2,
                               .eps = o.eps,
                               .weight_decay = o.weight_decay,
-                              .decoupled = decoupled_};
+                              .decoupled = decoupled_,
+                              .lazy = o.lazy};
     all.push_back({u.p, u.g, u.state[0], u.state[1], options, u.slot});
   }
   adam_step(all, steps, lr);

@@ -19,6 +19,7 @@ struct GroupOptions {
   double weight_decay = 0;
   double momentum = 0;    // Sgd
   bool nesterov = false;  // Sgd
+  bool lazy = false;      // Adam, AdamW: elements without a gradient are skipped (ops/optim.h)
 };
 
 /// Parameters that share their options.

@@ -18,7 +18,9 @@ void adam_step(const std::vector<AdamUpdate>& updates, const Tensor& steps, cons
       const T* g = u.g.data<T>();
       const T b1 = T(o.beta1), b2 = T(o.beta2), eps = T(o.eps), decay = T(o.decoupled ? 0 : o.weight_decay),
               keep = T(keep64), rate = T(rate64), correction = T(correction64);
+      const bool lazy = o.lazy;
       for_each_element(u.p.numel(), [=](std::int64_t i) {
+        if (lazy && g[i] == 0) return;
         const T grad = g[i] + decay * p[i];
         m[i] = b1 * m[i] + (1 - b1) * grad;
         v[i] = b2 * v[i] + (1 - b2) * grad * grad;

@@ -113,6 +113,43 @@ TEST_P(OpsOptim, AdamWDecaysApartFromTheGradient) {
   check_adam(device(), /*decoupled=*/true);
 }
 
+// Rows that a batch does not read have no gradient: they wait, and t counts on.
+TEST_P(OpsOptim, LazyAdamLeavesElementsWithoutAGradient) {
+  for (const DType dtype : {DType::kF32, DType::kF64})
+    for (const bool decoupled : {false, true}) {
+      const auto update = [&](bool lazy) -> AdamUpdate {
+        const Tensor p = random_tensor({6, 700}, dtype, device(), 1);
+        return {p,
+                zeros_like(p),
+                zeros_like(p),
+                zeros_like(p),
+                {.weight_decay = 0.1, .decoupled = decoupled, .lazy = lazy},
+                lazy ? 1 : 0};
+      };
+      const AdamUpdate dense = update(false), lazy = update(true);
+      const Tensor steps = Tensor::zeros({3}, DType::kI64, device()),
+                   rates = Tensor::from(std::vector<double>{0.1, 0.1}, device());
+      const auto step = [&](std::int64_t begin, std::int64_t end, int seed) {  // rows with a gradient
+        for (const AdamUpdate& u : {dense, lazy}) {
+          u.g.fill(0);
+          u.g.slice(begin, end).copy_from(random_tensor({end - begin, 700}, dtype, device(), seed));
+        }
+        adam_step({dense, lazy}, steps, rates);
+      };
+      step(0, 6, 2);
+      for (const auto& [a, b] : {std::pair{dense.p, lazy.p}, {dense.m, lazy.m}, {dense.v, lazy.v}})
+        EXPECT_TRUE(same_bits(a.to(kCpu), b.to(kCpu)));
+      const Tensor p = lazy.p.clone(), m = lazy.m.clone(), v = lazy.v.clone();
+      step(2, 3, 3);
+      for (const auto& [after, before] : {std::pair{lazy.p, p}, {lazy.m, m}, {lazy.v, v}}) {
+        EXPECT_TRUE(same_bits(after.slice(0, 2).to(kCpu), before.slice(0, 2).to(kCpu)));
+        EXPECT_TRUE(same_bits(after.slice(3, 6).to(kCpu), before.slice(3, 6).to(kCpu)));
+      }
+      EXPECT_TRUE(same_bits(lazy.p.slice(2, 3).to(kCpu), dense.p.slice(2, 3).to(kCpu)));
+      EXPECT_FALSE(same_bits(lazy.p.slice(0, 2).to(kCpu), dense.p.slice(0, 2).to(kCpu)));
+    }
+}
+
 // torch.optim.SGD: its buffer begins as the first gradient, which zeros times momentum plus g are, too.
 TEST_P(OpsOptim, SgdStepsAsPyTorch) {
   check_steps<SgdUpdate>(

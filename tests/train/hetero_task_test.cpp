@@ -109,6 +109,25 @@ TEST_P(TrainHeteroTask, BatchesLearnTheSameInEveryRun) {
   }
 }
 
+// Of trainable rows a step updates those that its batch reads.
+TEST(TrainHeteroRows, AreLazyInMiniBatches) {
+  for (const std::int64_t batch : {0, 64}) {
+    TrainOptions options = options_of("rgcn", 1);
+    options.batch = batch;
+    const NodeRun run = make_hetero_run(small_graph(), options, kCpu);
+    std::vector<std::pair<std::string, Variable>> named = run.model.module->named_parameters();
+    std::size_t at = 0, lazy = 0;
+    for (const ParameterGroup& group : run.model.groups)
+      for (std::size_t i = 0; i < group.parameters.size(); ++i, ++at) {
+        EXPECT_EQ(group.options.lazy, batch > 0 && named[at].first.starts_with("embeddings."))
+            << named[at].first;
+        lazy += group.options.lazy;
+      }
+    EXPECT_EQ(at, named.size());
+    EXPECT_EQ(lazy, batch > 0 ? 3U : 0U);
+  }
+}
+
 // Blocks in which types have no nodes, and destinations no edges.
 TEST_P(TrainHeteroTask, BatchesOfOneNodeAreTrained) {
   for (const ModelEntry& entry : hetero_model_registry()) {

@@ -238,6 +238,18 @@ void train_on_batches(NodeRun& run, HeteroModel& made, const HeteroGraph& graph,
   };
 }
 
+/// A step of a mini-batch updates the trainable rows that it reads.
+std::vector<ParameterGroup> parameter_groups(const HeteroModel& made, const TrainOptions& options) {
+  std::vector<ParameterGroup> groups;  // in the order of the parameters
+  for (const auto& [name, parameter] : made.named_parameters()) {
+    const bool lazy = options.batch > 0 && name.starts_with("embeddings.");
+    if (groups.empty() || groups.back().options.lazy != lazy)
+      groups.push_back({{}, {.lr = options.lr, .weight_decay = options.weight_decay, .lazy = lazy}});
+    groups.back().parameters.push_back(parameter);
+  }
+  return groups;
+}
+
 /// The model and its task, in training with labels; trained: null in training.
 NodeRun build_run(HeteroDataset& dataset, const TrainedTypes* trained, const TrainOptions& options,
                   Device device, const Communicator& ranks) {
@@ -274,7 +286,7 @@ NodeRun build_run(HeteroDataset& dataset, const TrainedTypes* trained, const Tra
     if (input.x.defined()) task.x = input.x;  // that of one type: the model has them all
   auto made =
       std::make_unique<HeteroModel>(model_options(dataset, options), graph, Random(options.seed), device);
-  model.groups = {{made->parameters(), {.lr = options.lr, .weight_decay = options.weight_decay}}};
+  model.groups = parameter_groups(*made, options);
   model.predict = [made = made.get(), graph, inputs](const StepInput&) {
     return made->forward(graph, inputs);
   };

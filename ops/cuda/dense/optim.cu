@@ -17,6 +17,7 @@ struct AdamTensor {
   double beta1, beta2;
   T eps, decay;
   double decoupled;     // weight decay of AdamW
+  bool lazy;            // elements without a gradient are not even read
   std::int64_t* steps;  // taken so far
   const double* lr;
 };
@@ -29,10 +30,20 @@ __global__ void adam_kernel(const many_tensors::Args<AdamTensor<T>> args) {
   const AdamTensor<T>& a = args.tensor[at];
   const std::int64_t first = many_tensors::first_element(args, at);
   T p[kElements], g[kElements], m[kElements], v[kElements];  // loads overlap with the powers below
+  if (a.lazy) {
 #pragma unroll
-  for (int k = 0; k < kElements; ++k)
-    if (const std::int64_t i = first + k * kThreads; i < a.size)
-      p[k] = a.p[i], g[k] = a.g[i], m[k] = a.m[i], v[k] = a.v[i];
+    for (int k = 0; k < kElements; ++k)
+      if (const std::int64_t i = first + k * kThreads; i < a.size) g[k] = a.g[i];
+#pragma unroll
+    for (int k = 0; k < kElements; ++k)
+      if (const std::int64_t i = first + k * kThreads; i < a.size && g[k] != 0)
+        p[k] = a.p[i], m[k] = a.m[i], v[k] = a.v[i];
+  } else {
+#pragma unroll
+    for (int k = 0; k < kElements; ++k)
+      if (const std::int64_t i = first + k * kThreads; i < a.size)
+        p[k] = a.p[i], g[k] = a.g[i], m[k] = a.m[i], v[k] = a.v[i];
+  }
   if (args.count > 0 && threadIdx.x % kWarp == 0 && threadIdx.x < 2 * kWarp) {
     const double t = static_cast<double>(*a.steps + 1);
     if (threadIdx.x == 0) {
@@ -48,6 +59,7 @@ __global__ void adam_kernel(const many_tensors::Args<AdamTensor<T>> args) {
   for (int k = 0; k < kElements; ++k) {
     const std::int64_t i = first + k * kThreads;
     if (i >= a.size) break;
+    if (a.lazy && g[k] == 0) continue;
     const T grad = g[k] + a.decay * p[k];
     m[k] = b1 * m[k] + (1 - b1) * grad;
     v[k] = b2 * v[k] + (1 - b2) * grad * grad;
@@ -75,6 +87,7 @@ void adam_step(const std::vector<AdamUpdate>& updates, const Tensor& steps, cons
                                        .eps = static_cast<T>(o.eps),
                                        .decay = static_cast<T>(o.decoupled ? 0 : o.weight_decay),
                                        .decoupled = o.decoupled ? o.weight_decay : 0,
+                                       .lazy = o.lazy,
                                        .steps = steps.data<std::int64_t>() + u.slot,
                                        .lr = lr.data<double>() + u.slot};
                              });
