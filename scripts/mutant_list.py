@@ -6,7 +6,9 @@ MUTANTS = [
     # Autograd
     ("core/variable.cpp", "\n  body_->node->grad = {};", "", "CoreVariable*"),
     ("core/variable.cpp", "if (body_) body_->node->grad = {};", "", "CoreVariable*"),
-    ("core/variable.cpp", "sum.defined() ? add_tensors(sum, term) : term;", "term;", "CoreVariable*"),
+    ("core/variable.cpp", "add_in_place(sum, term);", "sum = term;", "CoreVariable*"),
+    ("core/variable.cpp", "sum.shared_storage().use_count() == 1 &&", "", "CoreVariable*"),
+    ("train/step_runner.cpp", "result = work_();", "result = {};", "TrainReplayErrors*"),
     ("core/variable.cpp", "node.freed = true;", "", "CoreVariable*"),
     ("core/variable.cpp", "node.requires_grad |= input.requires_grad();", "node.requires_grad |= !input.requires_grad();", "CoreVariable*"),
     ("core/variable.cpp", "recording = previous_;", "recording = true;", "CoreVariable*"),
