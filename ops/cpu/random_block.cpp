@@ -1,16 +1,8 @@
 #include "ops/cpu/random_block.h"
 
-// Philox dominates the time of dropout on the CPU. target_clones lets one binary use AVX-512 where the
-// processor has it. Sanitizers do not support the resolvers that target_clones needs.
-#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define RODEO_WIDE __attribute__((target_clones("avx512f", "default")))
-#else
-#define RODEO_WIDE
-#endif
-
 namespace rodeo::kernels::cpu {
 
-RODEO_WIDE void random_block(std::uint64_t seed, std::uint64_t stream, std::uint64_t quad, float* unit) {
+void random_block(std::uint64_t seed, std::uint64_t stream, std::uint64_t quad, float* unit) {
   constexpr int kQuads = kBlock / 4;
   std::uint32_t words[4][kQuads];
 #pragma omp simd
@@ -25,9 +17,8 @@ RODEO_WIDE void random_block(std::uint64_t seed, std::uint64_t stream, std::uint
     for (int k = 0; k < 4; ++k) unit[4 * i + k] = to_unit(words[k][i]);
 }
 
-RODEO_WIDE void random_entries(std::uint64_t seed, std::uint64_t stream, const std::int32_t* row,
-                               const std::int32_t* col, std::int64_t cols, std::int64_t first, int count,
-                               float* unit) {
+void random_entries(std::uint64_t seed, std::uint64_t stream, const std::int32_t* row,
+                    const std::int32_t* col, std::int64_t cols, std::int64_t first, int count, float* unit) {
 #pragma omp simd
   for (int k = 0; k < count; ++k) {
     const auto index = static_cast<std::uint64_t>(first + row[k] * cols + col[k]);

@@ -5,6 +5,8 @@
 ///   - RODEO_KERNEL_IN(kGemm, ...) also states the KernelCategory that the trainer reports its time under;
 ///   - kernels::relu.on(device)(x, y) calls the function of the device and notifies kernel observers.
 /// In a build without CUDA the kernels::cuda functions do not exist, and on() of a CUDA device throws Error.
+/// In a build for any x86-64 processor there are kernels::cpu_v3::relu and kernels::cpu_v4::relu as well, and
+/// on() chooses by core/cpu_level.h.
 ///
 /// What kernels may assume.
 /// - The caller has checked shapes, dtypes and devices.
@@ -22,6 +24,7 @@
 #include <vector>
 
 #include "core/adjacency.h"
+#include "core/cpu_level.h"
 #include "core/error.h"
 #include "core/kernel_observer.h"
 #include "core/random.h"
@@ -78,37 +81,60 @@ struct KernelCall<Result(Parameters...)> {
   }
 };
 
+// The functions of ops/cpu: one for each CpuLevel, or one in all. cmake/CpuLevels.cmake compiles ops/cpu for
+// each level, with a macro cpu that changes the namespace.
+#if RODEO_CPU_LEVELS
+constexpr int kCpuLevels = 3;
+#define RODEO_CPU_FUNCTIONS(name) \
+  { &cpu::name, &cpu_v3::name, &cpu_v4::name }
+#define RODEO_DECLARE_CPU(name, ...)      \
+  namespace cpu {                         \
+  std::type_identity_t<__VA_ARGS__> name; \
+  }                                       \
+  namespace cpu_v3 {                      \
+  std::type_identity_t<__VA_ARGS__> name; \
+  }                                       \
+  namespace cpu_v4 {                      \
+  std::type_identity_t<__VA_ARGS__> name; \
+  }
+#else
+constexpr int kCpuLevels = 1;
+#define RODEO_CPU_FUNCTIONS(name) \
+  { &cpu::name }
+#define RODEO_DECLARE_CPU(name, ...)      \
+  namespace cpu {                         \
+  std::type_identity_t<__VA_ARGS__> name; \
+  }
+#endif
+
 /// A kernel on all backends:  kernels::relu.on(x.device())(x, y).
 template <class Function>
 struct Kernel {
   const char* name;
   KernelCategory category;
-  Function* cpu;
+  Function* cpu_functions[kCpuLevels];
   Function* cuda;
   KernelCall<Function> on(Device device) const {
     if (device.is_cuda() && cuda == nullptr) fail("[", device, "] ", cuda_absence_reason());
-    return {name, category, device, device.is_cuda() ? cuda : cpu};
+    if (device.is_cuda()) return {name, category, device, cuda};
+    return {name, category, device, cpu_functions[kCpuLevels > 1 ? static_cast<int>(cpu_level()) : 0]};
   }
 };
 
 #if RODEO_WITH_CUDA
-#define RODEO_KERNEL_IN(category, name, ...)                 \
-  namespace cpu {                                            \
-  std::type_identity_t<__VA_ARGS__> name;                    \
-  }                                                          \
-  namespace cuda {                                           \
-  std::type_identity_t<__VA_ARGS__> name;                    \
-  }                                                          \
-  inline constexpr Kernel<__VA_ARGS__> name {                \
-#name, KernelCategory::category, &cpu::name, &cuda::name \
+#define RODEO_KERNEL_IN(category, name, ...)                                \
+  RODEO_DECLARE_CPU(name, __VA_ARGS__)                                      \
+  namespace cuda {                                                          \
+  std::type_identity_t<__VA_ARGS__> name;                                   \
+  }                                                                         \
+  inline constexpr Kernel<__VA_ARGS__> name {                               \
+#name, KernelCategory::category, RODEO_CPU_FUNCTIONS(name), &cuda::name \
   }
 #else
-#define RODEO_KERNEL_IN(category, name, ...)             \
-  namespace cpu {                                        \
-  std::type_identity_t<__VA_ARGS__> name;                \
-  }                                                      \
-  inline constexpr Kernel<__VA_ARGS__> name {            \
-#name, KernelCategory::category, &cpu::name, nullptr \
+#define RODEO_KERNEL_IN(category, name, ...)                            \
+  RODEO_DECLARE_CPU(name, __VA_ARGS__)                                  \
+  inline constexpr Kernel<__VA_ARGS__> name {                           \
+#name, KernelCategory::category, RODEO_CPU_FUNCTIONS(name), nullptr \
   }
 #endif
 /// A kernel of KernelCategory::kOther.
@@ -116,17 +142,17 @@ struct Kernel {
 
 /// A kernel without a CPU version. The caller makes sure that the device is a CUDA device.
 #if RODEO_WITH_CUDA
-#define RODEO_CUDA_KERNEL_IN(category, name, ...)         \
-  namespace cuda {                                        \
-  std::type_identity_t<__VA_ARGS__> name;                 \
-  }                                                       \
-  inline constexpr Kernel<__VA_ARGS__> name {             \
-#name, KernelCategory::category, nullptr, &cuda::name \
+#define RODEO_CUDA_KERNEL_IN(category, name, ...)    \
+  namespace cuda {                                   \
+  std::type_identity_t<__VA_ARGS__> name;            \
+  }                                                  \
+  inline constexpr Kernel<__VA_ARGS__> name {        \
+#name, KernelCategory::category, {}, &cuda::name \
   }
 #else
-#define RODEO_CUDA_KERNEL_IN(category, name, ...)     \
-  inline constexpr Kernel<__VA_ARGS__> name {         \
-#name, KernelCategory::category, nullptr, nullptr \
+#define RODEO_CUDA_KERNEL_IN(category, name, ...) \
+  inline constexpr Kernel<__VA_ARGS__> name {     \
+#name, KernelCategory::category, {}, nullptr  \
   }
 #endif
 #define RODEO_CUDA_KERNEL(name, ...) RODEO_CUDA_KERNEL_IN(kOther, name, __VA_ARGS__)
