@@ -1,7 +1,10 @@
 # Whether the Python package (python/) is built: RODEO_WITH_PYTHON. Its extension is a shared library with librodeo.a inside, so
-# that all code must be position-independent then.
+# that all code must be position-independent then. A wheel has librodeo.so.
 set(RODEO_WITH_PYTHON OFF)
-if(SKBUILD)  # pip: there is no Makefile that names the compiler cache
+set(RODEO_LIBRARY_TYPE STATIC)
+if(SKBUILD)  # pip
+  set(RODEO_LIBRARY_TYPE SHARED)  # one librodeo.so in the wheel, for the extension and the programs
+  # there is no Makefile that names the compiler cache
   find_program(ccache ccache)
   if(ccache)
     set(CMAKE_CXX_COMPILER_LAUNCHER ${ccache})

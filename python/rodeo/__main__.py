@@ -28,6 +28,14 @@ def rodeo_data() -> None:
     _become("rodeo_data", sys.argv[1:])
 
 
+def train_gcn() -> None:
+    _become("train_gcn", sys.argv[1:])
+
+
+def train_gat() -> None:
+    _become("train_gat", sys.argv[1:])
+
+
 def _become(name, words):
     """Runs a program that is installed beside this file, in the place of this process."""
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), name)

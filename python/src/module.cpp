@@ -2,6 +2,7 @@
 #include <nanobind/nanobind.h>
 
 #include "arrays.h"
+#include "core/cpu_level.h"
 #include "core/device.h"
 #include "core/threads.h"
 #include "core/version.h"
@@ -21,6 +22,7 @@ nb::dict build_info() {
   info["cuda_devices"] = cuda_device_count();
   info["cuda_absence"] = cuda_absence_reason();
   info["threads"] = num_threads();
+  info["cpu"] = std::string(cpu_level_name());
   return info;
 }
 
