@@ -103,7 +103,7 @@ def install(wheel, python, folder, root=""):
     call([*inside, python, "-m", "venv", here + "/env"])
     call([*inside, here + "/env/bin/python", "-m", "pip", "install", "-q", *offline, f"{here}/{os.path.basename(wheel)}"])
     installed = time.monotonic() - begin
-    environment = {**os.environ, "PATH": f"{here}/env/bin:/usr/bin:/bin", "PYTHONPATH": ""}
+    environment = {**os.environ, "PATH": f"{here}/env/bin:/usr/sbin:/usr/bin:/sbin:/bin", "PYTHONPATH": ""}
     begin = time.monotonic()
     say(call([*inside, "bash", "-c", TRAIN, "-", here], env=environment).strip())
     trained = time.monotonic() - begin
