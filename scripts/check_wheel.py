@@ -95,6 +95,8 @@ def install(wheel, python, folder, root=""):
     here = path.removeprefix(root)
     shutil.copy(wheel, path)
     offline = []
+    if root and not os.path.exists(root + "/proc/self"):
+        call(["mount", "-t", "proc", "proc", root + "/proc"])  # where the loader reads a program's $ORIGIN
     if root:  # without the network, certificates and settings of this system
         version = call([*inside, python, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"]).strip()
         call([sys.executable, "-m", "pip", "download", "-q", "-d", path, "--only-binary=:all:", "--python-version", version, "numpy"])
