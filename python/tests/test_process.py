@@ -49,11 +49,15 @@ def test_the_layers_do_not_import_the_compiler():
 
 
 @pytest.mark.skipif(not rodeo.build_info()["cpu"].startswith("x86-64"), reason="this build has CPU kernels of one level")
-def test_the_levels_of_the_processor_compute_the_same():
+def test_each_level_of_the_processor_has_kernels_of_its_own():
     program = ("import numpy as np, rodeo\n"
                "graph = rodeo.Graph.from_edge_index(np.random.default_rng(0).integers(0, 99, (2, 999)), 99)\n"
-               "print(rodeo.build_info()['cpu'], rodeo.spmm(graph, np.arange(99 * 33, dtype='float32').reshape(99, 33)).sum())")
+               "x, weight = (np.sqrt(np.arange(n, dtype='float32')) for n in (99 * 33, 999))\n"
+               "y = rodeo.spmm(graph, x.reshape(99, 33), weight).astype('float64')\n"
+               "print(rodeo.build_info()['cpu'], y.sum())")
     levels = [f"x86-64-{level}" for level in ("v2", "v3", "v4")]
     results = dict(run(program, RODEO_CPU_LEVEL=level[7:]).split() for level in levels[:levels.index(rodeo.build_info()["cpu"]) + 1])
     assert all(float(value) == pytest.approx(float(results["x86-64-v2"]), rel=1e-6) for value in results.values())
+    if "x86-64-v3" in results:  # it has fused multiply-adds
+        assert results["x86-64-v2"] != results["x86-64-v3"]
     assert "RODEO_CPU_LEVEL must be v2, v3 or v4" in run("import rodeo\ntry: rodeo.build_info()\nexcept ValueError as e: print(e)", RODEO_CPU_LEVEL="v9")

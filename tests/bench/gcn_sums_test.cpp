@@ -67,7 +67,7 @@ struct Measured {
   double two_ms, communication_ms;
 };
 
-// GCN of two layers in f32 on H200, NVLS off. hidden 128: the same day; 16: parts on one GPU are those of
+// GCN of two layers in f32 on H200, NVLS off. hidden 128: November 2026; 16: parts on one GPU are those of
 // training.md.
 TEST(BenchGcnSums, PredictWhatTwoGpusTake) {
   constexpr std::int64_t kReddit = 232'965, kProducts = 2'449'029;
