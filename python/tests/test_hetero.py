@@ -92,11 +92,11 @@ def shop():
         ("item", "near", "item"): np.stack([np.arange(60), (np.arange(60) + 4) % 60])}, name="shop")
 
 
-@pytest.mark.parametrize("more", [{}, {"batch": 100, "fanout": "8,4", "epochs": 10}])
+@pytest.mark.parametrize("more", [{}, {"batch": 100, "fanout": "8,4", "epochs": 100}])
 def test_links_of_a_relation(more, tmp_path):
     graph, path, log, export = shop(), *(str(tmp_path / name) for name in ("g.h5", "run.jsonl", "w.safetensors"))
     graph.save(path)
-    given = {"relation": "buys", "epochs": 40, "hidden": 16, "dropout": 0, "undirected": True, "device": "cpu", **more}
+    given = {"relation": "buys", "epochs": 150, "hidden": 32, "dropout": 0, "undirected": True, "device": "cpu", **more}
     result = rodeo.train(graph, "rgcn", task="link", **given)
     words = [word for name, value in given.items() for word in ([f"--{name}"] if value is True else [f"--{name}", str(value)])]
     subprocess.run([sys.executable, "-m", "rodeo", "--model", "rgcn", "--task", "link", "--dataset", path, "--log", log, "--export", export,
