@@ -12,19 +12,8 @@ namespace {
 
 using test::ranks;
 
-struct Trained {
-  std::vector<double> losses;
-  TrainSummary summary;
-  StateDict weights;
-};
-
-Trained train(const HeteroDataset& data, const TrainOptions& options, const Communicator& over) {
-  const NodeRun run = make_hetero_run(data, options, test::device(), over);
-  Trainer trainer = make_trainer(run, trainer_options(options));
-  Trained out;
-  out.summary = trainer.fit([&](const EpochReport& report) { out.losses.push_back(report.loss); });
-  out.weights = run.model.module->state_dict();
-  return out;
+test::Trained train(const HeteroDataset& data, const TrainOptions& options, const Communicator& over) {
+  return test::train(make_hetero_run(data, options, test::device(), over), options, over);
 }
 
 TrainOptions options_of(TaskKind task) {
@@ -39,7 +28,7 @@ TrainOptions options_of(TaskKind task) {
 }
 
 void expect_as_on_one_rank(const HeteroDataset& data, const TrainOptions& options) {
-  const Trained one = train(data, options, Communicator()), all = train(data, options, ranks());
+  const test::Trained one = train(data, options, Communicator()), all = train(data, options, ranks());
   ASSERT_EQ(one.losses.size(), all.losses.size());
   for (std::size_t i = 0; i < one.losses.size(); ++i)
     EXPECT_NEAR(all.losses[i], one.losses[i], 1e-4 * one.losses[i]) << "epoch " << i + 1;

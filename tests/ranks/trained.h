@@ -25,9 +25,8 @@ struct Start {
   bool stops = false;             // by TrainerOptions::stop of the last rank, as soon as it is asked
 };
 
-inline Trained train(const Dataset& data, const TrainOptions& options, const Communicator& over,
+inline Trained train(const NodeRun& run, const TrainOptions& options, const Communicator& over,
                      const Start& start = {}) {
-  const NodeRun run = make_run(data, options, device(), over);
   TrainerOptions training = trainer_options(options);
   if (start.stops) training.stop = [&] { return over.rank() == over.size() - 1; };
   Trainer trainer = make_trainer(run, training);
@@ -41,6 +40,11 @@ inline Trained train(const Dataset& data, const TrainOptions& options, const Com
   out.state = trainer.state();
   out.details = run.model.parts.metrics->details();
   return out;
+}
+
+inline Trained train(const Dataset& data, const TrainOptions& options, const Communicator& over,
+                     const Start& start = {}) {
+  return train(make_run(data, options, device(), over), options, over, start);
 }
 
 /// Gradients of the parameters, summed over ranks.

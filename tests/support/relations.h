@@ -2,10 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "datasets/hetero_dataset.h"
 #include "ops/dense.h"
+#include "train/task/model_registry.h"
 
 namespace rodeo::test {
 
@@ -51,6 +55,18 @@ inline HeteroDataset knowledge() {
       {"knows", 0, 0, Tensor::from(knows[0]), Tensor::from(knows[1])},
       {"rare", 0, 0, Tensor::from(std::vector<std::int64_t>{3}), Tensor::from(std::vector<std::int64_t>{5})}};
   return out;
+}
+
+/// Link prediction of one relation, or of all of them by DistMult.
+inline TrainOptions link_options(std::string_view model, int epochs, std::string relation = {}) {
+  TrainOptions options = published_options(model, TaskKind::kLink);
+  options.epochs = epochs;
+  options.undirected = true;
+  options.hidden = find_model(model).conv->traits.heads ? 4 : 16;
+  options.embedding = 16;
+  options.relation = std::move(relation);
+  if (options.relation.empty()) options.decoder = DecoderKind::kDistmult;
+  return options;
 }
 
 }  // namespace rodeo::test

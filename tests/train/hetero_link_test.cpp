@@ -35,17 +35,6 @@ HeteroDataset small_graph() {
   return synthesize_hetero({.preset = "mag", .nodes = 600, .features = 8, .classes = 4});
 }
 
-TrainOptions options_of(std::string_view model, int epochs, std::string relation = {}) {
-  TrainOptions options = published_options(model, TaskKind::kLink);
-  options.epochs = epochs;
-  options.undirected = true;
-  options.hidden = find_model(model).conv->traits.heads ? 4 : 16;
-  options.embedding = 16;
-  options.relation = std::move(relation);
-  if (options.relation.empty()) options.decoder = DecoderKind::kDistmult;
-  return options;
-}
-
 struct Result {
   TrainSummary summary;
   std::vector<std::pair<std::string, double>> details;
@@ -68,7 +57,7 @@ void expect_same_bits(const Result& one, const Result& two) {
 TEST_P(TrainHeteroLink, EveryModelLearnsARelationTheSameInEveryRun) {
   for (const ModelEntry& entry : hetero_model_registry()) {
     SCOPED_TRACE(entry.name);
-    TrainOptions options = options_of(entry.name, 40, "buys");
+    TrainOptions options = link_options(entry.name, 40, "buys");
     options.dropout = 0;
     const Result one = train(shop(), options, device()),
                  two = train(shop(), options, device(), /*cuda_graph=*/false);
@@ -80,7 +69,7 @@ TEST_P(TrainHeteroLink, EveryModelLearnsARelationTheSameInEveryRun) {
 }
 
 TEST_P(TrainHeteroLink, OneTableOfDistmultLearnsAllRelations) {
-  TrainOptions options = options_of("rgcn", 40);
+  TrainOptions options = link_options("rgcn", 40);
   options.link_metric = kRankingMrr, options.hits = 10;
   const Result one = train(knowledge(), options, device()),
                two = train(knowledge(), options, device(), /*cuda_graph=*/false);
@@ -109,7 +98,7 @@ TEST(TrainHeteroLinkSplit, HeldOutEdgesAndTheirReversesAreNoMessages) {
   ASSERT_EQ(writes.name, "writes");
   data.relations.push_back({"rev_writes", writes.target, writes.source, writes.dst, writes.src});
   const HeteroDataset before = data;
-  TrainOptions options = options_of("rgcn", 1, "author:writes:paper");
+  TrainOptions options = link_options("rgcn", 1, "author:writes:paper");
   options.edge_split = "60/20/20";
   const std::vector<LinkRelation> links = take_relation_splits(data, options, kCpu);
   ASSERT_EQ(links.size(), 1U);
@@ -146,7 +135,7 @@ TEST(TrainHeteroLinkSplit, BothDirectionsOfARelationAreOnePrediction) {
   HeteroDataset data = knowledge();
   const HeteroRelation likes = data.relations[0];
   data.relations.push_back({"rev_likes", 0, 0, likes.dst, likes.src});
-  const std::vector<LinkRelation> links = take_relation_splits(data, options_of("rgcn", 1), kCpu);
+  const std::vector<LinkRelation> links = take_relation_splits(data, link_options("rgcn", 1), kCpu);
   ASSERT_EQ(links.size(), 4U);
   EXPECT_FALSE(links[0].split.undirected);
   ASSERT_TRUE(links[2].split.undirected);  // "knows" has each edge in both directions
@@ -179,7 +168,7 @@ TEST(TrainHeteroLinkMetrics, AreMeansOverTheEdgesOfRelations) {
 TEST(TrainHeteroLinkFiles, WeightsSayWhatTheyAreOfAndARunIsResumed) {
   const TempDir dir;
   save_hetero_dataset(small_graph(), dir / "mag.h5");
-  TrainOptions options = options_of("rgcn", 3, "cites");
+  TrainOptions options = link_options("rgcn", 3, "cites");
   options.dataset = dir / "mag.h5";
   options.export_file = dir / "w.safetensors", options.report = dir / "r.html";
   options.checkpoint = dir / "checkpoint";
@@ -220,7 +209,7 @@ TEST(TrainHeteroLinkPredict, ScoresPairsOfTypesAndRelations) {
              .quiet = true});
     return read_file(dir / out, 10'000);
   };
-  export_weights("shop.h5", options_of("rgcn", 1, "buys"));
+  export_weights("shop.h5", link_options("rgcn", 1, "buys"));
   const std::string text = scores("shop.h5", "user,item\n39,i3\n3,i0\n", "p.csv");
   const SafeTensors weights = read_safetensors(dir / "shop.h5.safetensors");
   const WeightsInfo info = read_info(weights, "w");
@@ -232,7 +221,7 @@ TEST(TrainHeteroLinkPredict, ScoresPairsOfTypesAndRelations) {
   EXPECT_TRUE(text.starts_with(fmt::format("source,destination,score,probability\n39,i3,{},", want[0])))
       << text;
   EXPECT_NE(text.find(fmt::format("\n3,i0,{},", want[1])), text.npos) << text;
-  export_weights("kg.h5", options_of("rgcn", 1));
+  export_weights("kg.h5", link_options("rgcn", 1));
   const std::string triples =
       scores("kg.h5", "3\tlikes\t7\n3\tentity:follows:entity\t7\n3\tlikes\t7\n", "p.tsv");
   EXPECT_TRUE(
@@ -259,9 +248,9 @@ TEST(TrainHeteroLinkOptions, SayWhatTheyNeed) {
   };
   const std::string names =
       "entity:likes:entity, entity:follows:entity, entity:knows:entity, entity:rare:entity";
-  EXPECT_EQ(error(knowledge(), options_of("rgcn", 1, "hates")),
+  EXPECT_EQ(error(knowledge(), link_options("rgcn", 1, "hates")),
             "--relation hates: kg has no such relation, but " + names);
-  TrainOptions dot = options_of("rgcn", 1);
+  TrainOptions dot = link_options("rgcn", 1);
   dot.decoder = DecoderKind::kDot;
   EXPECT_EQ(error(knowledge(), dot),
             "--decoder dot scores a pair alike in all 4 relations of kg: give --decoder distmult, or "
@@ -270,12 +259,12 @@ TEST(TrainHeteroLinkOptions, SayWhatTheyNeed) {
   HeteroDataset two = small_graph();
   two.relations[2].name = "writes";
   EXPECT_NE(
-      error(two, options_of("rgcn", 1, "writes")).find("mag-like has several of that name: give one of "),
+      error(two, link_options("rgcn", 1, "writes")).find("mag-like has several of that name: give one of "),
       std::string::npos);
-  TrainOptions shares = options_of("rgcn", 1);
+  TrainOptions shares = link_options("rgcn", 1);
   shares.edge_split = "100/0/0";
   EXPECT_NE(error(knowledge(), shares).find("kg: the split leaves no validation edges"), std::string::npos);
-  EXPECT_EQ(error(knowledge(), options_of("rgcn", 1, "rare")),
+  EXPECT_EQ(error(knowledge(), link_options("rgcn", 1, "rare")),
             "split: link prediction needs at least 3 edges, got 1");
 }
 

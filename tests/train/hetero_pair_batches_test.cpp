@@ -24,15 +24,9 @@ RODEO_ON_ALL_DEVICES(TrainHeteroPairBatches);
 using Ids = std::vector<std::int64_t>;
 
 TrainOptions options_of(std::string_view model, int epochs, std::string relation = {}) {
-  TrainOptions options = published_options(model, TaskKind::kLink);
-  options.epochs = epochs;
-  options.undirected = true;
-  options.hidden = find_model(model).conv->traits.heads ? 4 : 16;
-  options.embedding = 16;
+  TrainOptions options = link_options(model, epochs, std::move(relation));
   options.dropout = 0;
   options.batch = 64, options.fanout = "-1,-1";
-  options.relation = std::move(relation);
-  if (options.relation.empty()) options.decoder = DecoderKind::kDistmult;
   return options;
 }
 
