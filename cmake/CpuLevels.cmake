@@ -1,6 +1,6 @@
 # CPU kernels for every x86-64 processor, where RODEO_NATIVE is off: all code is for x86-64-v2 (SSE4.2, 2009), and the sources of
 # ops/cpu are compiled again for x86-64-v3 (AVX2 and FMA) and x86-64-v4 (AVX-512). ops/kernels/registry.h declares the functions
-# of each level, and ops/kernels/cpu_level.h chooses one when the program runs.
+# of each level, and core/cpu_level.h chooses one when the program runs.
 set(RODEO_CPU_LEVELS OFF)
 if(NOT RODEO_NATIVE AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
   include(CheckCXXSourceCompiles)

@@ -28,8 +28,8 @@ class NeighborSampler {
 
   /// By relations: a fan-out is of each relation that leads to a node. Targets are nodes of type `target`,
   /// by their numbers within it; -1: of any type, numbered among all. So are sources; edges are numbered as
-  /// in HeteroGraph (datasets/relation_sampler.h makes graphs of blocks). The host waits twice for each
-  /// layer. Throws Error also for a graph that is a block.
+  /// in HeteroGraph (datasets/relation_sampler.h makes graphs of blocks). The host waits three times for
+  /// each layer. Throws Error also for a graph that is a block.
   NeighborSampler(const HeteroGraph& graph, int target, NeighborSamplerOptions options);
 
   /// targets: i64 [k], different nodes of the graph. Throws Error that names a node that is out of range or
