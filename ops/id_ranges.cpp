@@ -32,7 +32,7 @@ RangeGroups group_by_range(const Tensor& ids, const std::vector<std::int64_t>& b
                position = Tensor::empty({n}, DType::kI32, device);
   if (n > 0) {
     kernels::range_of.on(device)(ids, Tensor::from(begin, device), range);
-    kernels::iota.on(device)(position);
+    kernels::number_ids.on(device)({}, 0, 1, position);
   }
   // Positions are columns: a sort by (range, position) is stable.
   const Csr groups = kernels::coo_to_csr.on(device)(range, position, std::ssize(begin) - 1, n, {}).csr;

@@ -8,6 +8,7 @@
 #include "ops/dense.h"
 #include "ops/edge_sum.h"
 #include "ops/gather_rows.h"
+#include "ops/id_ranges.h"
 #include "ops/kernels/graph.h"
 #include "ops/kernels/sparse.h"
 #include "ops/scale_rows.h"
@@ -36,7 +37,7 @@ Adjacency segment_graph(const Tensor& x, const Tensor& offsets) {
       "] offsets are checked, which CUDA graph capture cannot record: run it outside, or use spmm() with an "
       "Adjacency of the segments");
   const Tensor ids = Tensor::empty({rows}, DType::kI32, x.device());
-  if (rows > 0) kernels::iota.on(ids.device())(ids);
+  number_ids({}, 0, 1, ids);
   const Csr csr{segments, rows, offsets, ids};
   if (const std::int64_t at = kernels::scan_csr.on(ids.device())(csr).bad_row_ptr; at >= 0)
     fail("[", kOp, "] offsets must rise from 0 to the number of rows, ", rows, ", but offsets[", at, "] is ",

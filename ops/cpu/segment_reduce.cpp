@@ -3,11 +3,6 @@
 
 namespace rodeo::kernels::cpu {
 
-void iota(const Tensor& ids) {
-  auto* id = ids.data<std::int32_t>();
-  for_each_element(ids.numel(), [=](std::int64_t i) { id[i] = static_cast<std::int32_t>(i); });
-}
-
 void segment_extremum_backward(const Tensor& offsets, const Tensor& arg, const Tensor& dy, const Tensor& dx) {
   dx.fill(0);
   dispatch_float(dy.dtype(), "segment_reduce", [&]<class T>(T) {

@@ -44,7 +44,6 @@ RODEO_KERNEL(copy_rows, void(const Csr& a, const Tensor& rows, const Tensor& row
 RODEO_KERNEL(gather_rows, void(const Tensor& x, const RowCache& cache, const Tensor& index, const Tensor& y));
 
 // segment_reduce.h
-RODEO_KERNEL(iota, void(const Tensor& ids));  // i32 [n]: 0, 1, 2, ...
 /// dx[offsets[s] + arg[s, j], j] = dy[s, j] where arg >= 0; 0 elsewhere.
 ///   offsets i64 [segments + 1], arg i32 and dy [segments, n], dx [rows, n]
 RODEO_KERNEL(segment_extremum_backward,

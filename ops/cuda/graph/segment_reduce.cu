@@ -7,11 +7,6 @@ namespace {
 
 constexpr int kThreads = 256;
 
-// Grid grid_for(n, kThreads), block kThreads.
-__global__ void iota_kernel(std::int32_t* ids, std::int64_t n) {
-  RODEO_GRID_STRIDE(i, n) ids[i] = static_cast<std::int32_t>(i);
-}
-
 // Writes to a matrix of zeros. Grid grid_for(size, kThreads), block kThreads; size = segments n. Each element
 // of dx has one writer at most.
 template <class T>
@@ -24,11 +19,6 @@ __global__ void segment_extremum_backward_kernel(const std::int64_t* offsets, co
 }
 
 }  // namespace
-
-void iota(const Tensor& ids) {
-  launch("iota", ids.device(), iota_kernel, grid_for(ids.numel(), kThreads), kThreads, 0,
-         ids.data<std::int32_t>(), ids.numel());
-}
 
 void segment_extremum_backward(const Tensor& offsets, const Tensor& arg, const Tensor& dy, const Tensor& dx) {
   dx.fill(0);
