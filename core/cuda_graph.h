@@ -6,16 +6,18 @@
 #include <memory>
 
 #include "core/device.h"
+#include "core/memory_plan.h"
 
 namespace rodeo {
 
 /// Whether this thread is capturing work on `device`; false for the CPU.
 bool is_capturing(Device device);
 
+/// The memory of a CUDA graph: what it needs beyond `bytes` or `plan` is allocated where it is taken.
 struct CaptureOptions {
-  std::int64_t bytes = 0;  // expected peak memory of the work, allocated in one slab: less fragmentation
-  const class CudaGraph* memory_of =
-      nullptr;  // another CUDA graph whose memory pool is shared; see capture()
+  std::int64_t bytes = 0;                      // expected peak memory of the work
+  const MemoryPlan* plan = nullptr;            // of the blocks that the work allocates, instead of bytes
+  const class CudaGraph* memory_of = nullptr;  // a graph whose memory pool is shared; see capture()
 };
 
 /// A captured CUDA graph. A launch is one call on the host for any number of kernels, and leaves no gaps

@@ -66,6 +66,7 @@ TrainSummary Trainer::fit(const std::function<void(const EpochReport&)>& on_epoc
   TrainerState& now = progress_;
   const int first = now.epoch + 1;
   const bool begins_within = now.batch > 0;
+  bool has_evaluated = false;
   AsyncHostCopy loss, metrics;
   reset_peak_memory(device_);
   model_.train();
@@ -81,7 +82,11 @@ TrainSummary Trainer::fit(const std::function<void(const EpochReport&)>& on_epoc
     captures_ = parts_.source->has_batches()
                     ? options_.cuda_graph && device_.is_cuda() && !options_.watch && !profiled
                     : replayed;
-    if (replayed) capture_if_stale(step_);
+    if (replayed) {
+      // The first evaluation runs op by op: its memory would add to that of the captured step.
+      if (!std::exchange(has_evaluated, true)) watched(epoch, [&] { return evaluation_.run(); });
+      capture_if_stale(step_);
+    }
     set_learning_rate(epoch);
     report.lr = rates_.front();
 
@@ -113,11 +118,12 @@ TrainSummary Trainer::fit(const std::function<void(const EpochReport&)>& on_epoc
     std::optional<Stopwatch> evaluation_stopwatch;
     if (epoch % options_.eval_every == 0 || epoch == options_.epochs || summary.stopped) {
       // The graph of the evaluation reuses the memory of the step's graph, so that one must exist.
-      const bool replay_it = captures_whole_ && step_.is_current() && times.has_evaluations();
+      const bool replay_it = captures_whole_ && step_.is_current() && has_evaluated;
       if (replay_it) capture_if_stale(evaluation_, &step_);
       evaluation_stopwatch.emplace(device_);
       const Tensor evaluated =
           replay_it ? evaluation_.replay() : watched(epoch, [&] { return evaluation_.run(); });
+      has_evaluated = true;
       evaluation_stopwatch->stop();
       metrics.start(evaluated);
     }

@@ -12,10 +12,13 @@ StepRunner::StepRunner(Device device, std::function<Tensor()> work, std::vector<
 
 Tensor StepRunner::run() {
   const MemoryGauge gauge(device_);
+  const MemoryTrace trace(device_);
   const std::int64_t before = memory_stats(device_).current;
   const Tensor result = work_();
   // What stays, such as transposes and the optimizer's state, is there already when the step is captured.
   bytes_ = gauge.bytes() - std::max(std::int64_t{0}, memory_stats(device_).current - before);
+  is_steady_ = !blocks_.empty() && blocks_ == trace.blocks();
+  blocks_ = trace.blocks();
   return result;
 }
 
@@ -31,8 +34,11 @@ void StepRunner::capture(const StepRunner* memory_of) {
   graph_ = {};
   captured_.clear();
   for (const Variable& variable : reads_) captured_.push_back(variable.value());
+  const MemoryPlan plan = is_steady_ ? plan_memory(blocks_) : MemoryPlan{};
   graph_ = CudaGraph::capture(device_, [&] { result_ = work_(); },
-                              {.bytes = bytes_, .memory_of = memory_of ? &memory_of->graph_ : nullptr});
+                              {.bytes = bytes_,
+                               .plan = is_steady_ ? &plan : nullptr,
+                               .memory_of = memory_of ? &memory_of->graph_ : nullptr});
 }
 
 Tensor StepRunner::replay() const {

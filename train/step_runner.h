@@ -37,7 +37,9 @@ class StepRunner {
   Device device_;
   std::function<Tensor()> work_;
   std::vector<Variable> reads_;
-  std::int64_t bytes_ = 0;  // peak memory of the last run
+  std::int64_t bytes_ = 0;         // peak memory of the last run
+  std::vector<BlockLife> blocks_;  // that it allocated
+  bool is_steady_ = false;         // as the run before it
   CudaGraph graph_;
   std::vector<Tensor> captured_;  // the values of reads_ at capture, kept alive for the graph
   Tensor result_;

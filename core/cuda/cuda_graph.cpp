@@ -91,7 +91,10 @@ CudaGraph CudaGraph::capture(Device device, const std::function<void()>& work,
   // The pool can reuse memory that was freed before once the device no longer uses it.
   context.synchronize();
 
-  if (!shared && options.bytes > 0) state->pool->reserve(static_cast<std::size_t>(options.bytes));
+  if (!shared && options.plan)
+    state->pool->reserve(*options.plan);
+  else if (!shared && options.bytes > 0)
+    state->pool->reserve(static_cast<std::size_t>(options.bytes));
   Capture capture(context, *state->pool);
   std::string reason;
   try {

@@ -13,8 +13,12 @@
 namespace rodeo::cuda {
 namespace {
 
-constexpr std::size_t kAlignment = 512;  // as cudaMallocAsync, because kernels are chosen by alignment
+constexpr std::size_t kAlignment = MemoryPlan::kUnit;
 constexpr std::size_t kSlab = std::size_t{1} << 20;  // small blocks share slabs of this size
+
+constexpr std::size_t as_size(std::int64_t bytes) {
+  return static_cast<std::size_t>(bytes);
+}
 
 constexpr std::size_t round_up(std::size_t bytes, std::size_t unit) {
   return (bytes + unit - 1) / unit * unit;
@@ -52,20 +56,42 @@ void* CudaGraphPool::take(std::size_t bytes) {
       if (at->second >= bytes && (best == free_.end() || at->second < best->second)) best = at;
     return best;
   };
+  if (const std::size_t i = taken_++; i < plan_.sizes.size() && bytes == as_size(plan_.sizes[i])) {
+    const Address begin = planned_ + plan_.offsets[i];
+    if (const auto part = free_around(begin, bytes); part != free_.end()) return use(part, begin, bytes);
+  }
   auto at = smallest_that_fits();
   if (at == free_.end()) {
     add_slab(round_up(bytes, bytes < kSlab ? kSlab : kAlignment));
     at = smallest_that_fits();
   }
-  const auto [begin, room] = *at;
-  free_.erase(at);
-  if (room > bytes) free_.emplace(begin + bytes, room - bytes);
+  return use(at, at->first, bytes);
+}
+
+CudaGraphPool::Parts::iterator CudaGraphPool::free_around(Address begin, std::size_t bytes) {
+  auto part = free_.upper_bound(begin);
+  if (part == free_.begin()) return free_.end();
+  --part;
+  return begin + bytes <= part->first + part->second ? part : free_.end();
+}
+
+CudaGraphPool::Address CudaGraphPool::use(Parts::iterator part, Address begin, std::size_t bytes) {
+  const auto [first, room] = *part;
+  free_.erase(part);
+  if (first < begin) free_.emplace(first, begin - first);
+  if (begin + bytes < first + room) free_.emplace(begin + bytes, first + room - begin - bytes);
   used_.emplace(begin, bytes);
   return begin;
 }
 
 void CudaGraphPool::reserve(std::size_t bytes) {
   add_slab(round_up(bytes, kSlab));
+}
+
+void CudaGraphPool::reserve(const MemoryPlan& plan) {
+  if (plan.bytes == 0) return;
+  planned_ = add_slab(round_up(as_size(plan.bytes), kSlab));
+  plan_ = plan;
 }
 
 void CudaGraphPool::give_back(void* data) noexcept {
@@ -95,7 +121,7 @@ void CudaGraphPool::keep(const DeviceBlock& block) noexcept {
   count_memory(device_, static_cast<std::int64_t>(block.bytes));
 }
 
-void CudaGraphPool::add_slab(std::size_t bytes) {
+CudaGraphPool::Address CudaGraphPool::add_slab(std::size_t bytes) {
   void* data = allocate_on(side_stream_, bytes);
   if (!data) fail_out_of_memory(bytes, device_);
   check_cuda(cudaStreamSynchronize(side_stream_),
@@ -104,6 +130,7 @@ void CudaGraphPool::add_slab(std::size_t bytes) {
   count_memory(device_, static_cast<std::int64_t>(bytes));
   slab_begins_.insert(static_cast<Address>(data));
   free_.emplace(static_cast<Address>(data), bytes);
+  return static_cast<Address>(data);
 }
 
 }  // namespace rodeo::cuda

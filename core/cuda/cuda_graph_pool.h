@@ -10,6 +10,7 @@
 
 #include "core/cuda/device_block.h"
 #include "core/device_type.h"
+#include "core/memory_plan.h"
 
 namespace rodeo::cuda {
 
@@ -27,6 +28,9 @@ class CudaGraphPool : public std::enable_shared_from_this<CudaGraphPool> {
   Device device() const { return device_; }
   /// Allocates one slab of `bytes` bytes in advance. Throws OutOfMemory, as take() does.
   void reserve(std::size_t bytes);
+  /// Reserves what the plan needs. The blocks that are taken next go where it says, as long as they are those
+  /// of the plan.
+  void reserve(const MemoryPlan& plan);
   void* take(std::size_t bytes);
   void give_back(void* data) noexcept;
   /// Takes ownership of a block that was allocated before the capture and is released during it.
@@ -37,7 +41,11 @@ class CudaGraphPool : public std::enable_shared_from_this<CudaGraphPool> {
 
  private:
   using Address = char*;
-  void add_slab(std::size_t bytes);
+  using Parts = std::map<Address, std::size_t>;  // addresses and bytes
+  Address add_slab(std::size_t bytes);
+  /// The free part that holds [begin, begin + bytes), or free_.end().
+  Parts::iterator free_around(Address begin, std::size_t bytes);
+  Address use(Parts::iterator part, Address begin, std::size_t bytes);
 
   Device device_;
   CUstream_st* stream_;       // uses the memory
@@ -49,9 +57,12 @@ class CudaGraphPool : public std::enable_shared_from_this<CudaGraphPool> {
   };
   std::vector<Slab> slabs_;
   std::vector<std::shared_ptr<CudaGraphPool>> others_;  // owners of blocks given to keep()
-  std::map<Address, std::size_t> free_;                 // address and bytes; adjacent blocks are merged
+  Parts free_;                                          // adjacent ones are merged
   std::unordered_map<Address, std::size_t> used_;
   std::set<Address> slab_begins_;  // blocks of different slabs are never merged
+  MemoryPlan plan_;
+  Address planned_ = nullptr;  // where its range begins
+  std::size_t taken_ = 0;
 };
 
 }  // namespace rodeo::cuda

@@ -7,6 +7,7 @@
 #include "core/cuda/check.h"
 #include "core/cuda/cuda_graph_pool.h"
 #include "core/cuda/runtime.h"
+#include "core/memory_plan.h"
 
 namespace rodeo::cuda {
 
@@ -20,10 +21,12 @@ DeviceBlock allocate(std::size_t bytes, Device device) {
     block.data = allocate_on(block.stream, bytes);
     if (!block.data) fail_out_of_memory(bytes, device);
   }
+  if (MemoryTrace* const trace = MemoryTrace::active()) trace->allocated(block.data, bytes, device);
   return block;
 }
 
 void release(const DeviceBlock& block, Device device) noexcept {
+  if (MemoryTrace* const trace = MemoryTrace::active()) trace->freed(block.data);
   CudaGraphPool* const capturing = CudaGraphPool::active();
   if (capturing && block.graph_pool.get() == capturing)
     capturing->give_back(block.data);

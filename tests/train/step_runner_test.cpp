@@ -123,6 +123,14 @@ TEST_F(TrainReplay, MemoryIsReturned) {
   EXPECT_EQ(memory_stats(cuda_device()).current, before);
 }
 
+TEST_F(TrainReplay, ALateEvaluationNeedsNoMemoryBesideTheCapturedStep) {
+  const auto peak = [](int eval_every) {
+    const TrainerOptions options{.epochs = 12, .eval_every = eval_every, .profile_every = 0};
+    return static_cast<double>(train("gcn", options, 0.5).summary.peak_bytes);
+  };
+  EXPECT_LE(peak(12), 1.02 * peak(1));
+}
+
 TEST_F(TrainReplay, ReservesNothingForWhatTheFirstRunLeaves) {
   constexpr std::int64_t kBytes = 1 << 26;
   const auto block = [] { return Tensor::empty({kBytes}, DType::kU8, cuda_device()); };
@@ -140,6 +148,29 @@ TEST_F(TrainReplay, ReservesNothingForWhatTheFirstRunLeaves) {
   const std::int64_t reserved = memory_stats(cuda_device()).current - before;
   EXPECT_GE(reserved, kBytes);
   EXPECT_LT(reserved, kBytes + kBytes / 2);
+}
+
+TEST_F(TrainReplay, RepeatedWorkLosesNoMemoryBetweenBlocks) {
+  constexpr std::int64_t kBytes = 1 << 24;
+  const auto block = [](std::int64_t count) {
+    return Tensor::empty({count * kBytes}, DType::kU8, cuda_device());
+  };
+  StepRunner runner(cuda_device(),
+                    [&] {
+                      Tensor first = block(3);
+                      const Tensor lasting = block(1);
+                      first = {};
+                      const Tensor last = block(4);  // longer than the gap before `lasting`
+                      return Tensor::zeros({1}, DType::kF32, cuda_device());
+                    },
+                    {});
+  runner.run();
+  runner.run();
+  const std::int64_t before = memory_stats(cuda_device()).current;
+  runner.capture();
+  const std::int64_t reserved = memory_stats(cuda_device()).current - before;
+  EXPECT_GE(reserved, 5 * kBytes);
+  EXPECT_LE(reserved, 6 * kBytes);
 }
 
 TEST(TrainReplayErrors, OnlyCudaIsCaptured) {
