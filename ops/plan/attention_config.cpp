@@ -16,9 +16,10 @@ constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
 }  // namespace
 
 AttentionTiles choose_attention_tiles(int columns, int element_bytes) {
-  const int wide = 128 / element_bytes, rest = columns % wide;
+  const int whole = 512 / element_bytes, wide = 128 / element_bytes, rest = columns % wide;
+  if (element_bytes < 8 && columns % whole == 0) return {columns / whole, 0, 0};
   const bool narrow = element_bytes < 8 && rest > 0 && rest <= wide / 2;
-  return {columns / wide + (rest > 0 && !narrow), narrow};
+  return {0, columns / wide + (rest > 0 && !narrow), narrow};
 }
 
 HeadDotConfig choose_head_dot(std::int64_t rows, std::int64_t heads, std::int64_t k, int vec,
@@ -44,7 +45,8 @@ EdgeSoftmaxConfig choose_edge_softmax(std::int64_t heads, int element_bytes) {
 }
 
 std::ostream& operator<<(std::ostream& out, const AttentionTiles& tiles) {
-  return out << tiles.wide << " wide and " << tiles.narrow << " narrow column tiles";
+  return out << tiles.whole << " whole, " << tiles.wide << " wide and " << tiles.narrow
+             << " narrow column tiles";
 }
 
 std::ostream& operator<<(std::ostream& out, const HeadDotConfig& config) {

@@ -15,14 +15,16 @@ constexpr bool fused_attention_covers(std::int64_t k, int element_bytes) {
   return k * element_bytes <= 512;
 }
 
-/// How fused attention covers the columns of all heads: wide tiles of 128 bytes (8 lanes of 16 bytes), then
-/// at most one narrow tile of 64 bytes (4 lanes) where the rest fits it.
+/// How fused attention covers the columns of all heads: whole tiles of 512 bytes (32 lanes of 16 bytes), or
+/// wide tiles of 128 bytes (8 lanes), then at most one narrow tile of 64 bytes (4 lanes) where the rest fits
+/// it. Every tile reads the columns and scores of all edges again.
 struct AttentionTiles {
-  int wide, narrow;
+  int whole, wide, narrow;
+  int most_lanes() const { return whole > 0 ? 32 : wide > 0 ? 8 : 4; }
   bool operator==(const AttentionTiles&) const = default;
 };
 std::ostream& operator<<(std::ostream& out, const AttentionTiles& tiles);
-/// f64 has no narrow tile: its kernels are a reference, and compile once.
+/// f64 has wide tiles alone: its kernels are a reference, and compile once.
 AttentionTiles choose_attention_tiles(int columns, int element_bytes);
 
 /// Lanes for a head of k elements, kVec elements a lane: the power of two that covers it, up to a warp.
@@ -63,7 +65,8 @@ EdgeSoftmaxConfig choose_edge_softmax(std::int64_t heads, int element_bytes);
 // Kernel instances. f64 is a reference for tests and has one instance of each kernel.
 //
 //   kernel                     types         cases                     why
-//   gat_attention (fwd, bwd)   f32 bf16 f16  wide, narrow tile         narrow: 64 bytes left, half the loads
+//   gat_attention (fwd, bwd)   f32 bf16 f16  whole, wide, narrow tile  whole: columns and scores read once
+//                                                                      narrow: 64 bytes left, half the loads
 //                              f64           wide tile
 //   dot, gatv2 (fwd, 2 x bwd)  f32 bf16 f16  8, 16, 32 lanes a head    a head in the registers of its lanes
 //                                            fewer than 8 lanes        several heads a group of lanes

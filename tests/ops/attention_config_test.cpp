@@ -14,9 +14,11 @@ TEST(OpsAttentionConfig, ColumnTiles) {
     int columns, element_bytes;
     AttentionTiles tiles;
   };
-  const Case cases[] = {{64, 4, {2, 0}}, {16, 4, {0, 1}}, {17, 4, {1, 0}}, {8, 4, {0, 1}},  {48, 4, {1, 1}},
-                        {32, 4, {1, 0}}, {40, 2, {1, 0}}, {32, 2, {0, 1}}, {64, 2, {1, 0}}, {96, 2, {1, 1}},
-                        {8, 8, {1, 0}},  {16, 8, {1, 0}}, {20, 8, {2, 0}}, {256, 4, {8, 0}}};
+  const Case cases[] = {{64, 4, {0, 2, 0}},  {16, 4, {0, 0, 1}}, {17, 4, {0, 1, 0}}, {8, 4, {0, 0, 1}},
+                        {48, 4, {0, 1, 1}},  {32, 4, {0, 1, 0}}, {40, 2, {0, 1, 0}}, {32, 2, {0, 0, 1}},
+                        {64, 2, {0, 1, 0}},  {96, 2, {0, 1, 1}}, {8, 8, {0, 1, 0}},  {16, 8, {0, 1, 0}},
+                        {20, 8, {0, 2, 0}},  {64, 8, {0, 4, 0}}, {96, 4, {0, 3, 0}}, {128, 4, {1, 0, 0}},
+                        {256, 4, {2, 0, 0}}, {512, 2, {2, 0, 0}}};
   for (const Case& c : cases)
     EXPECT_EQ(choose_attention_tiles(c.columns, c.element_bytes), c.tiles)
         << c.columns << " columns of " << c.element_bytes << " bytes";
@@ -26,7 +28,7 @@ TEST(OpsAttentionConfig, ColumnTilesCoverAllColumns) {
   for (const int bytes : {2, 4, 8})
     for (int columns = 16 / bytes; columns <= 300; columns += 16 / bytes) {
       const AttentionTiles tiles = choose_attention_tiles(columns, bytes);
-      EXPECT_GE(tiles.wide * 128 / bytes + tiles.narrow * 64 / bytes, columns);
+      EXPECT_GE(tiles.whole * 512 / bytes + tiles.wide * 128 / bytes + tiles.narrow * 64 / bytes, columns);
       EXPECT_LE(tiles.narrow, bytes < 8 ? 1 : 0);
     }
 }
@@ -65,11 +67,12 @@ TEST(OpsAttentionConfig, EdgeSoftmax) {
 
 TEST(OpsAttentionConfig, ConfigurationsPrintThemselves) {
   std::ostringstream out;
-  out << AttentionTiles{2, 1} << "; " << HeadDotConfig{2, 16, 16, 43, 1} << "; "
+  out << AttentionTiles{0, 2, 1} << "; " << HeadDotConfig{2, 16, 16, 43, 1} << "; "
       << EdgeSoftmaxConfig{8, 1, 8};
-  EXPECT_EQ(out.str(),
-            "2 wide and 1 narrow column tiles; 2 lanes a head, blocks of 16 x 16 threads, grid of 43 x 1; "
-            "1 tiles of 8 heads, 8 warps a piece");
+  EXPECT_EQ(
+      out.str(),
+      "0 whole, 2 wide and 1 narrow column tiles; 2 lanes a head, blocks of 16 x 16 threads, grid of 43 x 1; "
+      "1 tiles of 8 heads, 8 warps a piece");
 }
 
 }  // namespace

@@ -61,7 +61,8 @@ constexpr int kAttentionThreads = 128;
 ///   State: the accumulators `all` and `positive`, and per-head sums; its size is a multiple of 16 bytes
 ///   begin(at): loads the operands of (row, head) `at`
 ///   weigh(term, count, state, score, weight): scores and weights of some edges; may rescale the state
-///   merge(state, other), factor(state), write(at, state): combine, normalise, and write per-head results
+///   merge(state, other), factor(state): combine and normalise
+///   write(work, row, factor): writes results of each head; all lanes of a group call it, with their state
 template <class Pass>
 struct Attention {
   using Tile = typename Pass::Tile;
@@ -255,12 +256,17 @@ struct Attention {
         if (first + v < args.k) to[v] = out.value[v];
     }
   }
+  __device__ bool begins_head() const {
+    return active && column == head * args.pitch;
+  }
+  __device__ unsigned lanes_of_group() const {
+    return (kFullMask >> (kWarp - kLanes)) << (lane - member);
+  }
   __device__ void finish(std::int64_t row) const {
-    if (!active) return;
     const Sum factor = Pass::factor(state) * args.scale;
-    store(args.all, row, state.all, factor);
-    if (args.positive) store(args.positive, row, state.positive, factor);
-    if (column == head * args.pitch) pass.write(row * args.heads + head, state);
+    if (active) store(args.all, row, state.all, factor);
+    if (active && args.positive) store(args.positive, row, state.positive, factor);
+    pass.write(*this, row, factor);
   }
 };
 
@@ -323,7 +329,7 @@ AttentionArgs<device_t<T>> attention_args(const Csr& a, const RodePlan* plan, co
           nullptr};
 }
 
-/// One launch for the wide column tiles and one for the narrow tile (AttentionTiles).
+/// One launch for each width of column tiles (AttentionTiles).
 template <template <class> class Pass, class T>
 void launch_attention(const char* name, const RodePlan* plan, AttentionArgs<T> args,
                       const typename Pass<Tile<T, 8, Weighting::kNone>>::Args& own, Device device) {
@@ -343,6 +349,8 @@ void launch_attention(const char* name, const RodePlan* plan, AttentionArgs<T> a
   };
   using Wide = Tile<T, 8, Weighting::kNone>;
   const AttentionTiles tiles = choose_attention_tiles(args.stride, sizeof(T));
+  if constexpr (sizeof(T) < 8)
+    if (tiles.whole > 0) return run(Tile<T, 32, Weighting::kNone>{}, tiles.whole);
   if (tiles.wide > 0) run(Wide{}, tiles.wide);
   args.first = tiles.wide * Wide::kWidth;
   if constexpr (sizeof(T) < 8)

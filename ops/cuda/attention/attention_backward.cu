@@ -28,7 +28,10 @@ template <class T>
 struct BackwardArgs {
   const RowTerm<Accumulator<T>>* term;  // [rows, heads]
   const T* t;                           // [cols, heads]
-  Accumulator<T>* sum;                  // [cols, heads]: sum of a lead D
+  Accumulator<T>* sum;                  // [cols, heads]: sum of a lead D; where dt is null
+  const T* x;                           // [cols, heads, k]
+  T* dt;                                // [cols, heads], or null: attention_gradients() does the rest
+  int head_lanes;                       // of 16 bytes, a power of two; in one column tile
 };
 
 template <class Tile_>
@@ -72,8 +75,26 @@ struct Backward {
   static __device__ Sum factor(const State&) {
     return 1;
   }
-  __device__ void write(std::int64_t at, const State& state) const {
-    args.sum[at] = state.sum;
+  template <class Work>
+  __device__ void write(const Work& work, std::int64_t row, Sum factor) const {
+    const State& state = work.state;
+    const std::int64_t at = row * work.args.heads + work.head;
+    if (!args.dt) {
+      if (work.begins_head()) args.sum[at] = state.sum;
+      return;
+    }
+    using Row = typename Work::Row;
+    Sum dot = 0;
+    if (work.active) {
+      const Row x = *reinterpret_cast<const Row*>(args.x + row * work.args.stride + work.column);
+#pragma unroll
+      for (int v = 0; v < Tile::kVec; ++v)
+        dot += widen(x.value[v]) * factor * (slope * state.all[v] + (1 - slope) * state.positive[v]);
+    }
+    for (int offset = args.head_lanes / 2; offset > 0; offset /= 2)
+      dot += __shfl_xor_sync(work.lanes_of_group(), dot, offset);
+    const bool alone = work.args.row_ptr[row] == work.args.row_ptr[row + 1];  // dt = 0 even where x is NaN
+    if (work.begins_head()) args.dt[at] = static_cast<T>(alone ? Sum(0) : dot - state.sum);
   }
 };
 
@@ -122,6 +143,13 @@ __global__ void row_terms_kernel(const T* s, const T* y, const T* positive, cons
   ds[at] = static_cast<T>(inverse == 0 ? Sum(0) : (1 - slope) * (part - stat[at * 3 + 2] * all));
 }
 
+/// Whether a head has a power of two of lanes in one column tile: they can sum over it.
+bool has_one_tile(std::int64_t heads, std::int64_t k, int element_bytes) {
+  const auto lanes = static_cast<unsigned>(k * element_bytes / 16);
+  const AttentionTiles tiles = choose_attention_tiles(static_cast<int>(heads * k), element_bytes);
+  return std::has_single_bit(lanes) && lanes <= static_cast<unsigned>(tiles.most_lanes());
+}
+
 dim3 grid_of(std::int64_t size, int lanes) {
   return dim3(static_cast<unsigned>(ceil_div(size, kThreads / lanes)));
 }
@@ -142,10 +170,9 @@ void gat_attention_backward(const Adjacency& transposed, const Tensor& s, const 
     const Sum slope = static_cast<Sum>(options.negative_slope);
     const Tensor term = Tensor::empty({rows, heads, 4}, dtype_of<Sum>(), device);
     auto* terms = static_cast<RowTerm<Sum>*>(term.raw());
-    const Tensor positive = Tensor::empty(x.shape(), x.dtype(), device);
-    const Tensor sum = Tensor::empty(t.shape(), dtype_of<Sum>(), device);
     AttentionGradients gradients = given;
     if (!gradients.ds.defined()) gradients.ds = Tensor::empty(s.shape(), s.dtype(), device);
+    bool gives_dt = false;  // in the pass over the edges
     const auto run = [&]<int kVec>() {
       const int lanes = lanes_per_head(k, kVec);
       PaddedRows rows_of_dy = PaddedRows::unwritten(dy, heads, k);
@@ -154,17 +181,30 @@ void gat_attention_backward(const Adjacency& transposed, const Tensor& s, const 
              device_data<T>(s), device_data<T>(y), device_data<T>(saved.positive), device_data<T>(dy),
              saved.stat.data<Sum>(), slope, rows * heads, k, lanes, terms, device_data<T>(gradients.ds),
              padded, rows_of_dy.pitch);
-      const BackwardArgs<D> own{terms, device_data<T>(t), sum.data<Sum>()};
-      launch_attention<Backward>("gat_attention_backward", plan,
-                                 attention_args<T>(a, plan, rows_of_dy, options, gradients.dx, positive), own,
-                                 device);
+      BackwardArgs<D> own{.term = terms, .t = device_data<T>(t)};
+      const auto pass = [&](const Tensor& positive) {
+        launch_attention<Backward>("gat_attention_backward", plan,
+                                   attention_args<T>(a, plan, rows_of_dy, options, gradients.dx, positive),
+                                   own, device);
+      };
+      if (gives_dt && kVec > 1) {
+        own.x = device_data<T>(x), own.dt = device_data<T>(gradients.dt);
+        own.head_lanes = static_cast<int>(k) / kVec;
+        return pass({});
+      }
+      const Tensor positive = Tensor::empty(x.shape(), x.dtype(), device);
+      const Tensor sum = Tensor::empty(t.shape(), dtype_of<Sum>(), device);
+      own.sum = sum.data<Sum>();
+      pass(positive);
       rows_of_dy.x = {};  // frees the padded copy
       attention_gradients(a, options.negative_slope, x, {positive, sum}, gradients, vectors);
     };
     if constexpr (sizeof(D) < 8) {  // f64 is a reference and has one kernel
       constexpr int kVec = 16 / sizeof(D);
-      if (k % kVec == 0 && is_aligned(x) && is_aligned(y) && is_aligned(dy))
+      if (k % kVec == 0 && is_aligned(x) && is_aligned(y) && is_aligned(dy)) {
+        gives_dt = gradients.dt.defined() && is_aligned(gradients.dx) && has_one_tile(heads, k, sizeof(D));
         return run.template operator()<kVec>();
+      }
     }
     run.template operator()<1>();
   });

@@ -78,9 +78,12 @@ struct Forward {
   static __device__ Sum factor(const State& state) {
     return state.weight == 0 ? Sum(0) : 1 / state.weight;
   }
-  __device__ void write(std::int64_t at, const State& state) const {
-    if (!args.stat) return;
+  template <class Work>
+  __device__ void write(const Work& work, std::int64_t row, Sum) const {
+    if (!args.stat || !work.begins_head()) return;
+    const State& state = work.state;
     const Sum inverse = factor(state);
+    const std::int64_t at = row * work.args.heads + work.head;
     args.stat[at * 3] = state.top;
     args.stat[at * 3 + 1] = inverse;
     args.stat[at * 3 + 2] = state.positive_weight * inverse;
