@@ -28,42 +28,52 @@ Gatv2Conv::Gatv2Conv(const AttentionConvOptions& options, Random& random, Device
 Variable Gatv2Conv::forward(const Adjacency& adj, const Features& x, RandomKey key,
                             const EpilogueOptions& then) const {
   check_inputs(adj, x);
-  const Features in = linear_input(x, w_dst_);  // several products read it
-  return attend(adj, {in, in}, {}, key, then);
+  return attend(adj, x, {}, key, then);
 }
 
 Variable Gatv2Conv::forward(const Adjacency& adj, const Features& x, const Variable& f, RandomKey key,
                             const EpilogueOptions& then) const {
   check_inputs(adj, x);
   check(f.defined(), "[gatv2_conv] f must be [", adj.num_edges(), ", ", options_.edge_in, "], got ", Shape{});
-  const Features in = linear_input(x, w_dst_);
-  return attend(adj, {in, in}, f, key, then);
+  return attend(adj, x, f, key, then);
 }
 
 Variable Gatv2Conv::forward(const Adjacency& adj, const BipartiteFeatures& x, RandomKey key,
                             const EpilogueOptions& then) const {
   check_inputs(adj, x);
-  return attend(adj, {x.src, linear_input(x.dst, w_dst_)}, {}, key, then);
+  return attend(adj, x, {}, key, then);
+}
+
+Variable Gatv2Conv::attend(const Adjacency& adj, const Features& x, const Variable& f, RandomKey key,
+                           const EpilogueOptions& then) const {
+  const Features in = linear_input(x, w_dst_);  // the residual reads it, too
+  const bool biased = c_dst_.defined();
+  const std::vector<Variable> y =
+      linear_many(in, {w_dst_, w_src_}, biased ? std::vector{c_dst_, c_src_} : std::vector<Variable>());
+  return attend(adj, y[0], y[1], in, f, key, then);
 }
 
 Variable Gatv2Conv::attend(const Adjacency& adj, const BipartiteFeatures& x, const Variable& f, RandomKey key,
                            const EpilogueOptions& then) const {
+  const Features dst = linear_input(x.dst, w_dst_);
+  return attend(adj, linear(dst, w_dst_, c_dst_), linear(x.src, w_src_, c_src_), dst, f, key, then);
+}
+
+Variable Gatv2Conv::attend(const Adjacency& adj, const Variable& p, const Variable& q,
+                           const Features& residual_x, const Variable& f, RandomKey key,
+                           const EpilogueOptions& then) const {
   check_edge_features(adj, f);
-  const auto affine = [&](const Features& in, const Variable& w, const Variable& c) {
-    const Variable y = matmul(in, w);
-    return reshape(c.defined() ? add_bias(y, c) : y, {in.dim(0), options_.heads, options_.out});
+  const auto heads = [&](const Variable& rows) {
+    return reshape(rows, {rows.dim(0), options_.heads, options_.out});
   };
-  const Variable p = affine(x.dst, w_dst_, c_dst_), q = affine(x.src, w_src_, c_src_);
-  const Variable edge =
-      f.defined() ? reshape(matmul(f, w_edge_), {adj.num_edges(), options_.heads, options_.out}) : Variable();
-  return merge(gatv2_attention(adj, p, q, a_, edge, attention_options(key)), x.dst, then);
+  const Variable edge = f.defined() ? heads(matmul(f, w_edge_)) : Variable();
+  return merge(gatv2_attention(adj, heads(p), heads(q), a_, edge, attention_options(key)), residual_x, then);
 }
 
 Variable Gatv2Conv::convolve(const ConvGraph& graph, Features x, const ConvCall& call) const {
   if (graph.is_whole()) {
     check_inputs(graph.adj, x);
-    const Features in = linear_input(x, w_dst_);
-    return attend(graph.adj, {in, in}, graph.edge_attr, call.key, call.then);
+    return attend(graph.adj, x, graph.edge_attr, call.key, call.then);
   }
   const BipartiteFeatures both = both_sides(graph, x);
   check_inputs(graph.adj, both);

@@ -27,9 +27,14 @@ class Gatv2Conv : public AttentionConv {
   Variable convolve(const ConvGraph& graph, Features x, const ConvCall& call) const override;
 
  private:
-  /// Inputs are checked; linear_input() was called.
+  /// Inputs are checked.
+  Variable attend(const Adjacency& adj, const Features& x, const Variable& f, RandomKey key,
+                  const EpilogueOptions& then) const;
   Variable attend(const Adjacency& adj, const BipartiteFeatures& x, const Variable& f, RandomKey key,
                   const EpilogueOptions& then) const;
+  /// p and q [nodes, heads * out]; residual_x: the input of the residual.
+  Variable attend(const Adjacency& adj, const Variable& p, const Variable& q, const Features& residual_x,
+                  const Variable& f, RandomKey key, const EpilogueOptions& then) const;
 
   Variable w_dst_, w_src_;  // [in_dst or in, heads * out]  "lin_r.weight", "lin_l.weight", PyG's transposed
   Variable c_dst_, c_src_;  // [heads * out]      "lin_r.bias", "lin_l.bias"; undefined without bias

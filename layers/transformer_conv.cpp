@@ -43,39 +43,65 @@ Variable TransformerConv::forward(const Adjacency& adj, const Features& x, Rando
 Variable TransformerConv::forward(const Adjacency& adj, const Features& x, const Variable& f, RandomKey key,
                                   const EpilogueOptions& then) const {
   check_inputs(adj, x);
-  const Features in = linear_input(x, query_.w);  // several products read it
-  return attend(adj, {in, in}, f, key, then);
+  return attend(adj, project(x), f, key, then);
 }
 
 Variable TransformerConv::forward(const Adjacency& adj, const BipartiteFeatures& x, RandomKey key,
                                   const EpilogueOptions& then) const {
   check_inputs(adj, x);
-  return attend(adj, {linear_input(x.src, key_.w), linear_input(x.dst, query_.w)}, {}, key, then);
+  return attend(adj, project(x), {}, key, then);
 }
 
 Variable TransformerConv::convolve(const ConvGraph& graph, Features x, const ConvCall& call) const {
   if (graph.is_whole()) return forward(graph.adj, x, graph.edge_attr, call.key, call.then);
   const BipartiteFeatures both = both_sides(graph, x);
   check_inputs(graph.adj, both);
-  return attend(graph.adj, both, graph.edge_attr, call.key, call.then);
+  return attend(graph.adj, project(both), graph.edge_attr, call.key, call.then);
 }
 
-Variable TransformerConv::attend(const Adjacency& adj, const BipartiteFeatures& x, const Variable& f,
-                                 RandomKey key, const EpilogueOptions& then) const {
+std::vector<Variable> TransformerConv::project(const Features& given,
+                                               const std::vector<const Map*>& maps) const {
+  const Variable& first = maps.front()->w;
+  const Features x = linear_input(given, first);
+  const auto is_joined = [&](const Map* map) { return map->w.defined() && map->w.shape() == first.shape(); };
+  std::vector<Variable> w, c;
+  for (const Map* map : maps) {
+    if (!is_joined(map)) continue;
+    w.push_back(map->w);
+    if (map->c.defined()) c.push_back(map->c);
+  }
+  const std::vector<Variable> joined = linear_many(x, w, c);
+  std::vector<Variable> y;
+  std::size_t next = 0;
+  for (const Map* map : maps)
+    y.push_back(is_joined(map) ? joined[next++] : map->w.defined() ? linear(x, map->w, map->c) : Variable());
+  return y;
+}
+
+TransformerConv::Projections TransformerConv::project(const Features& x) const {
+  const std::vector<Variable> y = project(x, {&query_, &key_, &value_, &skip_});
+  return {y[0], y[1], y[2], y[3]};
+}
+
+TransformerConv::Projections TransformerConv::project(const BipartiteFeatures& x) const {
+  const std::vector<Variable> dst = project(x.dst, {&query_, &skip_}), src = project(x.src, {&key_, &value_});
+  return {dst[0], src[0], src[1], dst[1]};
+}
+
+Variable TransformerConv::attend(const Adjacency& adj, const Projections& x, const Variable& f, RandomKey key,
+                                 const EpilogueOptions& then) const {
   check_edge_features(adj, f);
-  const std::int64_t heads = options_.heads, out = options_.out;
-  const auto project = [&](const Features& in, const Map& map) {
-    return reshape(linear(in, map.w, map.c), {in.dim(0), heads, out});
+  const auto heads = [&](const Variable& rows) {
+    return reshape(rows, {rows.dim(0), options_.heads, options_.out});
   };
-  const Variable edge = f.defined() ? reshape(matmul(f, w_edge_), {adj.num_edges(), heads, out}) : Variable();
-  const Variable sum = dot_attention(adj, project(x.dst, query_), project(x.src, key_),
-                                     project(x.src, value_), {}, edge, attention_options(key));
+  const Variable edge = f.defined() ? heads(matmul(f, w_edge_)) : Variable();
+  const Variable sum =
+      dot_attention(adj, heads(x.q), heads(x.k), heads(x.v), {}, edge, attention_options(key));
   Variable y = merge_heads(sum);
   if (!options_.residual) return apply(std::move(y), then);
-  const Variable skip = linear(x.dst, skip_.w, skip_.c);
-  if (!options_.beta) return apply(add(y, skip), then);
-  const Variable difference = linear_combination(1, skip, -1, y);
-  const Variable both = concat_columns({y, skip, linear_combination(1, y, -1, skip)});
+  if (!options_.beta) return apply(add(y, x.r), then);
+  const Variable difference = linear_combination(1, x.r, -1, y);
+  const Variable both = concat_columns({y, x.r, linear_combination(1, y, -1, x.r)});
   const Variable ones(Tensor::full({1, width()}, 1, y.dtype(), y.device()));
   return apply(add(y, mul(matmul(sigmoid(matmul(both, w_beta_)), ones), difference)), then);
 }

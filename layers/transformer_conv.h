@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "layers/attention_conv.h"
 
 namespace rodeo {
@@ -32,8 +34,15 @@ class TransformerConv : public AttentionConv {
   struct Map {
     Variable w, c;  // [in, n] "NAME.weight", PyG's transposed; [n] "NAME.bias", undefined without bias
   };
-  /// Inputs are checked.
-  Variable attend(const Adjacency& adj, const BipartiteFeatures& x, const Variable& f, RandomKey key,
+  /// q, k, v [nodes, heads, out] and r [nodes, width()], undefined without residual.
+  struct Projections {
+    Variable q, k, v, r;
+  };
+  /// x times each of `maps`, undefined where a map is. Those of the first one's shape are one product.
+  std::vector<Variable> project(const Features& x, const std::vector<const Map*>& maps) const;
+  Projections project(const Features& x) const;
+  Projections project(const BipartiteFeatures& x) const;
+  Variable attend(const Adjacency& adj, const Projections& x, const Variable& f, RandomKey key,
                   const EpilogueOptions& then) const;
 
   Map query_, key_, value_;  // [in_dst or in, heads * out]  "lin_query", "lin_key", "lin_value"

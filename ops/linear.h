@@ -1,6 +1,8 @@
 /// Product with a weight matrix, fused with dropout of its input and an epilogue where a kernel supports it.
 #pragma once
 
+#include <vector>
+
 #include "ops/epilogue.h"
 #include "ops/features.h"
 
@@ -33,6 +35,17 @@ struct LinearOptions {
 /// Deterministic. Throws rodeo::Error when shapes, dtypes or devices disagree.
 Variable linear(const Features& x, const Variable& w, const Variable& bias = {},
                 const LinearOptions& options = {});
+
+/// Products of one x with matrices of one shape:  y_i = dropout(x) w_i + b_i.
+///   x        [m, k], as for linear()
+///   w        [k, n] each; at least one
+///   bias     [n] each, as many as w; {} for no bias
+///   returns  [m, n] each
+/// Dtypes, gradients and errors as for linear(x, w_i, b_i), and the same bits but for dx, which sums in one
+/// order. For 2 to 4 matrices of 65 to 512 columns in all, f32 on GPUs of compute capability 9.0 reads x and
+/// draws its dropout once for 128 of them, where one kernel computes linear(). Deterministic.
+std::vector<Variable> linear_many(const Features& x, const std::vector<Variable>& w,
+                                  const std::vector<Variable>& bias = {});
 
 /// Prepares x for several products linear(x, w) by matrices of w's shape. If no kernel fuses the pending
 /// dropout of x into the product, applies it now, so that it is computed once and not in each product. Else

@@ -45,6 +45,26 @@ RODEO_KERNEL_IN(kGemm, grouped_matmul_transposed,
                      const Tensor& dw, const Tensor& db));
 /// x f32 [m, n], out bf16 or f16 [m, columns], columns >= n: x rounded, zero in the padding.
 RODEO_CUDA_KERNEL(cast_padded, void(const Tensor& x, const Tensor& out));
+/// Matrices of one shape side by side, or vectors behind one another: kernels take them as one. A Tensor is
+/// one of them.
+struct MatrixParts {
+  static constexpr std::size_t kMost = 4;
+  std::vector<Tensor> parts;
+
+  MatrixParts() = default;
+  MatrixParts(const Tensor& x) : parts{x} {}
+  MatrixParts(std::vector<Tensor> all) : parts(std::move(all)) {}
+  bool defined() const { return !parts.empty() && parts.front().defined(); }
+  /// Of each part.
+  std::int64_t dim(int i) const { return parts.front().dim(i); }
+  /// Of all parts.
+  std::int64_t columns() const {
+    return static_cast<std::int64_t>(parts.size()) * dim(parts.front().rank() - 1);
+  }
+};
+inline void add_operands(std::vector<Tensor>& all, const MatrixParts& x) {
+  add_operands(all, x.parts);
+}
 /// A matrix with a dropout that the product applies as it reads: D(x)[i, j] = scale[i] dropout(x)[i, j].
 struct DropoutInput {
   Tensor x;  // [m, k]
@@ -52,9 +72,11 @@ struct DropoutInput {
   RandomKey key = {};
   Tensor scale = {};  // [m]; undefined: 1
   Tensor kept = {};   // i32 [m, ceil(k / 32)], the mask as bits; undefined where p = 0 or not needed
+  std::vector<Tensor> beside = {};  // more columns, only of wgmma_matmul
 };
 inline void add_operands(std::vector<Tensor>& all, const DropoutInput& x) {
   add_operands(all, x.x);
+  add_operands(all, x.beside);
 }
 // linear.h, f32 (ops/plan/linear_plan.h chooses)
 /// y [m, columns] = D(x) w + bias with w [k, n], or D(x) w^T with w [n, k] where `transposed`; bias [n] may
@@ -68,15 +90,16 @@ RODEO_CUDA_KERNEL_IN(kGemm, tall_matmul_transposed,
                      void(const DropoutInput& x, const Tensor& dy, const Tensor& dw, const Tensor& db));
 /// Product with wgmma and a fused epilogue; operands as for tall_matmul. y = post_scale dropout(f(D(x) w +
 /// bias)), f ReLU or the identity; dropout needs n % 4 = 0. then.pre_scale is not read: the caller puts it
-/// into x.scale.
+/// into x.scale. w, bias and y of several parts, without padding and epilogue, are products of one x.
+/// `transposed` with w of several parts: x and `beside`, of x's shape, are the parts of the left matrix.
 RODEO_CUDA_KERNEL_IN(kGemm, wgmma_matmul,
-                     void(const DropoutInput& x, const Tensor& w, bool transposed, const Tensor& bias,
-                          const EpilogueOptions& then, const Tensor& y));
+                     void(const DropoutInput& x, const MatrixParts& w, bool transposed,
+                          const MatrixParts& bias, const EpilogueOptions& then, const MatrixParts& y));
 /// dw and db of y = post_scale dropout(f(D(x) w + bias)). y is undefined without ReLU; there is no dropout
-/// then.
+/// then. dy, dw and db may have several parts.
 RODEO_CUDA_KERNEL_IN(kGemm, wgmma_matmul_transposed,
-                     void(const DropoutInput& x, const Tensor& y, const Tensor& dy,
-                          const EpilogueOptions& then, const Tensor& dw, const Tensor& db));
+                     void(const DropoutInput& x, const Tensor& y, const MatrixParts& dy,
+                          const EpilogueOptions& then, const MatrixParts& dw, const MatrixParts& db));
 // dense.h: y = f(x); dx = f'(x) dy, computed from y. x, y, dy, dx of one shape; b [n]
 RODEO_KERNEL(add_bias, void(const Tensor& x, const Tensor& b, const Tensor& y));
 RODEO_KERNEL(sum_rows, void(const Tensor& x, const Tensor& out));  // [m, n] -> [n]; m may be 0

@@ -36,7 +36,8 @@ RowParts split_rows(std::int64_t rows, std::int64_t tiles, int blocks_per_multip
   return {chunk, ceil_div(rows, chunk)};
 }
 
-int choose_wgmma_width(std::int64_t columns) {
+int choose_wgmma_width(std::int64_t columns, bool parts) {
+  if (parts) return columns <= 64 ? 64 : 128;
   return columns <= 16 ? 16 : columns <= 48 ? 48 : columns <= 64 ? 64 : 128;
 }
 
@@ -45,8 +46,8 @@ int choose_wgmma_transposed_width(std::int64_t columns, bool masked) {
 }
 
 WgmmaConfig choose_wgmma(std::int64_t rows, std::int64_t depth, std::int64_t columns,
-                         const DeviceProperties& device) {
-  const WgmmaShared shared{choose_wgmma_width(columns)};
+                         const DeviceProperties& device, bool parts) {
+  const WgmmaShared shared{choose_wgmma_width(columns, parts)};
   const auto chunks = static_cast<int>(ceil_div(depth, kGemmDepth));
   const int most =
       (static_cast<int>(device.shared_bytes_per_block) - shared.fixed_bytes()) / shared.chunk_bytes();

@@ -65,9 +65,11 @@ RowParts split_rows(std::int64_t rows, std::int64_t tiles, int blocks_per_multip
 
 /// Widths of the wgmma kernels of y = D(x) w: columns of y that a block computes.
 inline constexpr int kWgmmaWidths[] = {16, 48, 64, 128};
+/// The same where operands have several parts. Only dx has up to 64 columns then.
+inline constexpr int kWgmmaWidthsOfParts[] = {64, 128};
 /// Widths of dw = D(x)^T dy. With a ReLU mask 128 alone: linear() calls it for more than 64 columns only.
 inline constexpr int kWgmmaTransposedWidths[] = {16, 48, 128};
-int choose_wgmma_width(std::int64_t columns);
+int choose_wgmma_width(std::int64_t columns, bool parts = false);
 int choose_wgmma_transposed_width(std::int64_t columns, bool masked);
 
 /// Shared memory of the wgmma kernel of y = D(x) w, in floats unless it says bytes.
@@ -94,8 +96,9 @@ struct WgmmaConfig {
   bool operator==(const WgmmaConfig&) const = default;
 };
 std::ostream& operator<<(std::ostream& out, const WgmmaConfig& config);
+/// parts: of operands in several parts.
 WgmmaConfig choose_wgmma(std::int64_t rows, std::int64_t depth, std::int64_t columns,
-                         const DeviceProperties& device);
+                         const DeviceProperties& device, bool parts = false);
 
 }  // namespace rodeo
 
@@ -104,5 +107,6 @@ WgmmaConfig choose_wgmma(std::int64_t rows, std::int64_t depth, std::int64_t col
 //   kernel                      cases                                           why
 //   tall_matmul                 kTallTiles x (w, w^T)                           w^T: dx = dy w^T
 //   tall_matmul_transposed      kTallTransposedTiles
-//   wgmma_matmul                kWgmmaWidths x (w, w^T) x (resident, streamed)  streamed: w exceeds shared
-//   memory wgmma_matmul_transposed     kWgmmaTransposedWidths, 128 with a ReLU mask
+//   wgmma_matmul                kWgmmaWidths x (w, w^T) x (resident, streamed)  streamed: w is larger
+//                               128, and w^T of kWgmmaWidthsOfParts, the same   operands in several parts
+//   wgmma_matmul_transposed     kWgmmaTransposedWidths, 128 with a ReLU mask    128 with dy in several parts

@@ -63,4 +63,11 @@ LinearPlan plan_linear(const LinearProblem& p, const DeviceProperties& gpu) {
           .fuses_epilogue = can_fuse_epilogue(p, gpu)};
 }
 
+LinearPlan plan_linear_many(LinearProblem p, std::int64_t count, const DeviceProperties& gpu) {
+  p.n *= count;
+  const bool one_kernel = count > 1 && count <= Limits::kMostMatrices && p.n > Limits::kTallColumns;
+  if (!one_kernel || !gpu.has_wgmma() || !is_supported(p, gpu)) return {};
+  return {LinearKernel::kWgmma, LinearKernel::kWgmma, LinearKernel::kWgmma, true};
+}
+
 }  // namespace rodeo

@@ -45,6 +45,7 @@ struct LinearLimits {
   static constexpr std::int64_t kFewestRows = 1024;  // below: a launch of matmul is as fast
   static constexpr std::int64_t kMostInner = 1024;   // k; above: matmul's larger tiles win
   static constexpr std::int64_t kMostColumns = 512;  // n
+  static constexpr std::int64_t kMostMatrices = 4;   // of one kernel
   static constexpr std::int64_t kTallColumns = 64;   // columns of y up to which mma.sync keeps up with wgmma
   // From this many rows on each multiprocessor gets enough row tiles that wgmma wins for narrow y too.
   static constexpr std::int64_t kRowsPerMultiprocessor = 992;
@@ -52,5 +53,7 @@ struct LinearLimits {
 
 /// A `gpu` without multiprocessors means the CPU.
 LinearPlan plan_linear(const LinearProblem& problem, const DeviceProperties& gpu);
+/// Products of one x with `count` matrices [k, n] as one: wgmma in all three, or kMatmul: one after another.
+LinearPlan plan_linear_many(LinearProblem problem, std::int64_t count, const DeviceProperties& gpu);
 
 }  // namespace rodeo

@@ -88,6 +88,8 @@ TEST(OpsGemmConfig, Wgmma) {
     EXPECT_EQ(choose_wgmma(c.rows, c.depth, c.columns, kH200), c.config)
         << c.rows << " x " << c.depth << " x " << c.columns << ": "
         << choose_wgmma(c.rows, c.depth, c.columns, kH200);
+  EXPECT_EQ(choose_wgmma(169343, 160, 41, kH200, true).width, 64) << "operands in parts";
+  EXPECT_EQ(choose_wgmma(169343, 128, 256, kH200, true), choose_wgmma(169343, 128, 256, kH200));
 }
 
 TEST(OpsGemmConfig, WgmmaFitsSharedMemory) {

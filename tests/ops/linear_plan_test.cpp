@@ -110,6 +110,22 @@ TEST(OpsLinearPlan, ManyRowsAreRowsOfAMultiprocessor) {
   EXPECT_EQ(plan_linear({.rows = many - 1, .k = 64, .n = 16}, kH200).forward, kTall);
 }
 
+// Several matrices beside one another: one kernel where all its columns would be one product's.
+TEST(OpsLinearPlan, ManyMatrices) {
+  const LinearPlan one_kernel{kWgmma, kWgmma, kWgmma, true};
+  const LinearProblem transformer{.rows = 169343, .k = 128, .n = 64, .input_dropout = 0.6};
+  EXPECT_EQ(plan_linear_many(transformer, 4, kH200), one_kernel);
+  EXPECT_EQ(plan_linear_many({.rows = 1024, .k = 64, .n = 40, .x_requires_grad = true}, 4, kH200),
+            one_kernel);
+  EXPECT_EQ(plan_linear_many(transformer, 1, kH200), LinearPlan{});
+  EXPECT_EQ(plan_linear_many(transformer, 5, kH200), LinearPlan{});
+  EXPECT_EQ(plan_linear_many(transformer, 4, kA100), LinearPlan{});
+  EXPECT_EQ(plan_linear_many(transformer, 4, {}), LinearPlan{});
+  EXPECT_EQ(plan_linear_many({.rows = 169343, .k = 128, .n = 129}, 4, kH200), LinearPlan{}) << "513 columns";
+  EXPECT_EQ(plan_linear_many({.rows = 169343, .k = 128, .n = 16}, 4, kH200), LinearPlan{}) << "64 columns";
+  EXPECT_EQ(plan_linear_many({.rows = 1023, .k = 128, .n = 64}, 4, kH200), LinearPlan{});
+}
+
 TEST(OpsLinearPlan, Prints) {
   EXPECT_EQ(str(LinearPlan{kWgmma, kTall, kMatmul, true}),
             "forward wgmma, dx tall, dw matmul, epilogue fused");

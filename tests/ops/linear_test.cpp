@@ -3,6 +3,7 @@
 #include "core/context.h"
 #include "ops/dense.h"
 #include "ops/kernels/dense.h"
+#include "ops/pointwise.h"
 #include "tests/support/devices.h"
 #include "tests/support/gradcheck.h"
 #include "tests/support/sums.h"
@@ -175,6 +176,89 @@ TEST_P(OpsLinear, EachKernel) {
         }
 }
 
+// Several products of one x: those of linear(), in one kernel where a GPU has it, whichever results are read.
+TEST_P(OpsLinear, ManyMatrices) {
+  struct Case {
+    Sizes sizes;  // n: of each matrix
+    int matrices;
+  };
+  for (const auto& [s, count] : {Case{{1500, 128, 64}, 4},
+                                 {{1100, 602, 64}, 4},
+                                 {{2049, 40, 41}, 4},
+                                 {{1025, 37, 66}, 2},
+                                 {{1200, 100, 40}, 3},
+                                 {{1300, 64, 128}, 4},
+                                 {{1300, 64, 8}, 2},
+                                 {{60, 9, 40}, 4},
+                                 {{1100, 20, 30}, 5}})
+    for (const int variant : {0, 1, 2}) {
+      SCOPED_TRACE(str(s.m, " x ", s.k, " x ", count, " x ", s.n, " variant ", variant));
+      const bool drops = variant == 1, has_bias = variant < 2, reads_all = variant < 2;
+      const Tensor x = random_tensor({s.m, s.k}, DType::kF32, device(), 1);
+      std::vector<Tensor> dy;
+      for (int i = 0; i < count; ++i) dy.push_back(random_tensor({s.m, s.n}, DType::kF32, device(), 10 + i));
+      struct Run {
+        Variable x;
+        std::vector<Variable> w, b, y;
+      };
+      const auto run = [&](bool many) {
+        Run r{Variable(x, !drops), {}, {}, {}};
+        for (int i = 0; i < count; ++i) {
+          r.w.emplace_back(random_tensor({s.k, s.n}, DType::kF32, device(), 20 + i), true);
+          if (has_bias) r.b.emplace_back(random_tensor({s.n}, DType::kF32, device(), 30 + i), true);
+        }
+        const Poisoned poisoned;
+        const Features given = drops ? dropout(Features(x), 0.4, kKey) : Features(r.x);
+        if (many)
+          r.y = linear_many(given, r.w, r.b);
+        else
+          for (int i = 0; i < count; ++i)
+            r.y.push_back(linear(given, r.w[i], has_bias ? r.b[i] : Variable()));
+        Variable sum;
+        for (int i = reads_all ? 0 : 1; i < count; ++i) {
+          const Variable term = mul(r.y[i], Variable(dy[i]));
+          sum = sum.defined() ? add(sum, term) : term;
+        }
+        sum.backward(Tensor::full({s.m, s.n}, 1, DType::kF32, device()));
+        return r;
+      };
+      const Run got = run(true), want = run(false);
+      ASSERT_EQ(got.y.size(), want.y.size());
+      const double k = static_cast<double>(s.k), m = static_cast<double>(s.m);
+      const auto close = [](const Tensor& a, const Tensor& b, double terms) {
+        return near(a, doubles(b), 1e-6, 1e-6 * terms);
+      };
+      for (int i = 0; i < count; ++i) {
+        EXPECT_TRUE(close(got.y[i].value(), want.y[i].value(), k)) << i;
+        if (!reads_all && i == 0) continue;  // a zero, or nothing
+        EXPECT_TRUE(close(got.w[i].grad(), want.w[i].grad(), m)) << i;
+        if (has_bias) {
+          EXPECT_TRUE(close(got.b[i].grad(), want.b[i].grad(), m)) << i;
+        }
+      }
+      if (!drops) {
+        EXPECT_TRUE(close(got.x.grad(), want.x.grad(), static_cast<double>(count * s.n)));
+      }
+      const Run again = run(true);
+      for (int i = 0; i < count; ++i) {
+        EXPECT_TRUE(same_bits(got.y[i].value(), again.y[i].value()));
+        EXPECT_TRUE(device().is_cuda() || same_bits(got.y[i].value(), want.y[i].value()));
+        if (!reads_all && i == 0) continue;
+        EXPECT_TRUE(same_bits(got.w[i].grad(), again.w[i].grad()));
+      }
+    }
+}
+
+TEST_P(OpsLinear, ManyGradients) {
+  EXPECT_TRUE(gradients_ok(
+      [](const std::vector<Variable>& in) {
+        const std::vector<Variable> y = linear_many(in[0], {in[1], in[2]}, {in[3], in[4]});
+        return mul(y[0], y[1]);
+      },
+      {random_variable({6, 4}, device()), random_variable({4, 3}, device()),
+       random_variable({4, 3}, device()), random_variable({3}, device()), random_variable({3}, device())}));
+}
+
 // In the product's kernel or after it: what epilogue() makes of the product, and its gradients.
 TEST_P(OpsLinear, WhatFollowsTheProduct) {
   for (const Sizes& s :
@@ -241,6 +325,14 @@ TEST_P(OpsLinear, Errors) {
                "[linear] columns must be 4 or more, got 3");
   EXPECT_ERROR(linear(matrix(2, 3), matrix(3, 4), b, {.columns = 8}),
                "[linear] columns must be 4, because a bias or an epilogue follows, got 8");
+  EXPECT_ERROR(linear_many(matrix(2, 3), {}), "[linear_many] w must have at least one matrix");
+  EXPECT_ERROR(linear_many(matrix(2, 3), {matrix(3, 4), matrix(3, 4)}, {b}),
+               "[linear_many] bias must have 2 vectors or none, got 1");
+  EXPECT_ERROR(
+      linear_many(matrix(2, 3), {matrix(3, 4), matrix(3, 5)}),
+      str("[linear_many] all of w must be f32 [3, 4] on ", device(), ", got f32 [3, 5] on ", device()));
+  EXPECT_ERROR(linear_many(matrix(2, 5), {matrix(3, 4)}),
+               "[linear] inner sizes must be equal, got [2, 5] x [3, 4]");
 }
 
 }  // namespace

@@ -36,6 +36,33 @@ __host__ __device__ constexpr int tall_words(int columns) {
   return (columns + 31) / 32;
 }
 
+/// Matrices of one shape side by side, `width` columns each.
+struct ColumnParts {
+  float* part[MatrixParts::kMost];  // of parts that do not exist: the first
+  int width;
+
+  ColumnParts() = default;
+  explicit ColumnParts(const MatrixParts& x) : part{}, width(0) {
+    if (!x.defined()) return;
+    for (std::size_t i = 0; i < MatrixParts::kMost; ++i)
+      part[i] = device_data<float>(x.parts[i < x.parts.size() ? i : 0]);
+    width = static_cast<int>(x.dim(x.parts.front().rank() - 1));
+  }
+  /// kMany: there may be several parts.
+  template <bool kMany, class Row>
+  __device__ __forceinline__ float* at(Row row, int column) const {
+    float* from = part[0];
+    if constexpr (kMany)
+#pragma unroll
+      for (std::size_t i = 1; i < MatrixParts::kMost; ++i)
+        if (column >= width) column -= width, from = part[i];
+    return from + row * width + column;
+  }
+};
+inline bool is_aligned(const MatrixParts& x) {
+  return std::all_of(x.parts.begin(), x.parts.end(), [](const Tensor& part) { return is_aligned(part); });
+}
+
 struct TallMatrix {
   const float* x;
   std::int64_t rows;
@@ -221,7 +248,7 @@ void with_tile(const GemmTile& tile, F&& f) {
 }
 
 /// dw, and db where defined: the sum of the rows of `partial`, in order.
-void tall_sum(const Tensor& partial, const Tensor& dw, const Tensor& db);
+void tall_sum(const Tensor& partial, const MatrixParts& dw, const MatrixParts& db);
 
 template <class... Parameters>
 void allow_shared(void (*kernel)(Parameters...), int bytes) {

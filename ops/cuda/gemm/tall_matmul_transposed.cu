@@ -7,11 +7,12 @@ namespace rodeo::kernels::cuda {
 namespace {
 
 /// out[i] = the sum over parts of partial[part, i], in a fixed order. Grid (size / kWarp), block
-/// kTallSumWarps warps: a lane has one i, the warps share the parts.
+/// kTallSumWarps warps: a lane has one i, the warps share the parts. The rows of `first`, `columns` wide, are
+/// followed by `second`.
 constexpr int kTallSumWarps = 8;
 __global__ void __launch_bounds__(kTallSumWarps* kWarp)
-    tall_sum_kernel(const float* partial, std::int64_t parts, int size, int first_size, float* first,
-                    float* second) {
+    tall_sum_kernel(const float* partial, std::int64_t parts, int size, int first_size, int columns,
+                    const ColumnParts first, const ColumnParts second) {
   __shared__ float shared[kTallSumWarps][kWarp];
   const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
   const int i = static_cast<int>(blockIdx.x) * kWarp + lane;
@@ -24,7 +25,7 @@ __global__ void __launch_bounds__(kTallSumWarps* kWarp)
   if (warp > 0 || i >= size) return;
 #pragma unroll
   for (int other = 1; other < kTallSumWarps; ++other) sum += shared[other][lane];
-  (i < first_size ? first[i] : second[i - first_size]) = sum;
+  *(i < first_size ? first.at<true>(i / columns, i % columns) : second.at<true>(0, i - first_size)) = sum;
 }
 
 /// partial[s] = D(x)^T dy over part s of the rows. with_sums appends the column sums of dy as one more row: x
@@ -158,11 +159,12 @@ void multiply_transposed(TallTransposedArgs args, const Tensor& dw, const Tensor
 
 }  // namespace
 
-void tall_sum(const Tensor& partial, const Tensor& dw, const Tensor& db) {
+void tall_sum(const Tensor& partial, const MatrixParts& dw, const MatrixParts& db) {
   const std::int64_t size = partial.dim(1);
-  launch("tall_sum", dw.device(), tall_sum_kernel, dim3(static_cast<unsigned>(ceil_div(size, kWarp))),
+  launch("tall_sum", partial.device(), tall_sum_kernel, dim3(static_cast<unsigned>(ceil_div(size, kWarp))),
          kTallSumWarps * kWarp, 0, device_data<float>(partial), partial.dim(0), static_cast<int>(size),
-         static_cast<int>(dw.numel()), device_data<float>(dw), device_data<float>(db));
+         static_cast<int>(dw.dim(0) * dw.columns()), static_cast<int>(dw.columns()), ColumnParts(dw),
+         ColumnParts(db));
 }
 
 void tall_matmul_transposed(const DropoutInput& x, const Tensor& dy, const Tensor& dw, const Tensor& db) {

@@ -10,11 +10,11 @@ namespace {
 struct WgmmaArgs {
   WgmmaOperand x;
   std::int64_t rows;
-  const float* w;     // [k, n], or with kTransposed [n, k]
-  int n;              // columns of w
-  const float* bias;  // [n], or null
-  float* y;
-  int pitch;      // of y, at least n; columns from n on become 0
+  ColumnParts w;  // [k, n], or with kTransposed [n, k]
+  int n;
+  ColumnParts bias;  // [n], or null
+  ColumnParts y;
+  int columns;    // of y, at least n; those from n on become 0
   bool in_quads;  // rows of y consist of aligned quads
   TallDropout dropout;
   bool relu;
@@ -34,8 +34,8 @@ struct WgmmaShape {
 
 /// Grid and block of WgmmaConfig: (row blocks, column tiles), Shape::kThreads. Warpgroups process tiles of 64
 /// rows, grid-stride. Every warp copies its own 16 rows of x, kWgmmaSlots - 1 chunks ahead. kResident: shared
-/// memory holds all of w; else the current chunk and the next one.
-template <int kN, bool kTransposed, bool kResident>
+/// memory holds all of w; else the current chunk and the next one. kMany: matrices may have several parts.
+template <int kN, bool kTransposed, bool kResident, bool kMany>
 __global__ void __launch_bounds__(WgmmaShape<kN>::kThreads, 1) wgmma_matmul_kernel(const WgmmaArgs args) {
   using Shape = WgmmaShape<kN>;
   using Factor = WgmmaFactor<kN, Shape::kThreads>;
@@ -63,10 +63,12 @@ __global__ void __launch_bounds__(WgmmaShape<kN>::kThreads, 1) wgmma_matmul_kern
     for (int item = 0; item < Factor::kItems; ++item) {
       const int n = first_n + factor.column(item);
       const bool inside = factor.takes_part(item) && n < args.n;
+      const float* const column = kTransposed ? nullptr : args.w.at<kMany>(0, n);
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         const int k = chunk * kTallDepth + factor.four / 4 * 16 + factor.four % 4 + i * 4;
-        w_next[item][i] = inside && k < depth ? args.w[kTransposed ? n * depth + k : k * args.n + n] : 0;
+        const float* const from = kTransposed ? args.w.at<kMany>(n, k) : column + k * args.w.width;
+        w_next[item][i] = inside && k < depth ? *from : 0;
       }
     }
   };
@@ -88,10 +90,10 @@ __global__ void __launch_bounds__(WgmmaShape<kN>::kThreads, 1) wgmma_matmul_kern
       const int k = copied_chunk * kTallDepth + column;
       const std::int64_t first = first_row(copied_tile) + row0;
       const auto rows = static_cast<int>(k < depth ? min(args.rows - first, std::int64_t{16}) : 0);
-      const float* from = args.x.x + first * args.x.pitch + k;
+      const float* from = args.x.x.at<kMany>(first, k);
       float* const to = xs + copied_slot * Shape::kTile + column % 4;
 #pragma unroll
-      for (int i = 0; i < 16 / kRows; ++i, from += kRows * args.x.pitch)
+      for (int i = 0; i < 16 / kRows; ++i, from += kRows * args.x.x.width)
         async_copy_or_zero<4 * kVec>(to + quad_of(row0 + i * kRows, column / 4), from, i * kRows < rows);
     });
     async_copy_commit();
@@ -145,7 +147,7 @@ __global__ void __launch_bounds__(WgmmaShape<kN>::kThreads, 1) wgmma_matmul_kern
   for (int i = 0; i + 1 < kWgmmaSlots; ++i) copy_x();
   if (threadIdx.x < kN) {
     const int n = first_n + static_cast<int>(threadIdx.x);
-    bias[threadIdx.x] = args.bias && n < args.n ? args.bias[n] : 0;
+    bias[threadIdx.x] = args.bias.width > 0 && n < args.n ? *args.bias.at<kMany>(0, n) : 0;
   }
   for (int chunk = 0; chunk < (kResident ? chunks : 1); ++chunk) {
     load_w(chunk);
@@ -228,55 +230,59 @@ __global__ void __launch_bounds__(WgmmaShape<kN>::kThreads, 1) wgmma_matmul_kern
         const int column = first_column + column_at(i);
         float4 v = *reinterpret_cast<const float4*>(out + row_at(i) * Shape::kPitch + column_at(i));
         if (then_drops) keep(v, kept[i]);
-        if (row >= args.rows || column >= args.pitch) continue;
-        float* const to = args.y + row * args.pitch + column;
+        if (row >= args.rows || column >= args.columns) continue;
         if (args.in_quads) {
-          *reinterpret_cast<float4*>(to) = v;
+          *reinterpret_cast<float4*>(args.y.at<kMany>(row, column)) = v;
         } else {
-          to[0] = v.x;
-          if (column + 1 < args.pitch) to[1] = v.y;
-          if (column + 2 < args.pitch) to[2] = v.z;
-          if (column + 3 < args.pitch) to[3] = v.w;
+          const float value[4] = {v.x, v.y, v.z, v.w};
+#pragma unroll
+          for (int j = 0; j < 4; ++j)
+            if (column + j < args.columns) *args.y.at<kMany>(row, column + j) = value[j];
         }
       }
     }
   }
 }
 
-template <int kN, bool kTransposed>
-void multiply_by(const WgmmaArgs& args, const WgmmaConfig& config, Device device) {
-  const auto kernel = config.resident ? wgmma_matmul_kernel<kN, kTransposed, true>
-                                      : wgmma_matmul_kernel<kN, kTransposed, false>;
+template <int kN, bool kTransposed, bool kMany>
+void multiply(const WgmmaArgs& args, const WgmmaConfig& config, Device device) {
+  const auto kernel = config.resident ? wgmma_matmul_kernel<kN, kTransposed, true, kMany>
+                                      : wgmma_matmul_kernel<kN, kTransposed, false, kMany>;
   allow_shared(kernel, config.shared_bytes);
   const dim3 grid(static_cast<unsigned>(config.blocks), static_cast<unsigned>(config.column_tiles));
   launch("wgmma_matmul", device, kernel, grid, WgmmaShape<kN>::kThreads, config.shared_bytes, args);
 }
 
-template <int kN>
-void multiply(const WgmmaArgs& args, bool transposed, const WgmmaConfig& config, Device device) {
-  transposed ? multiply_by<kN, true>(args, config, device) : multiply_by<kN, false>(args, config, device);
-}
-
 }  // namespace
 
-void wgmma_matmul(const DropoutInput& x, const Tensor& w, bool transposed, const Tensor& bias,
-                  const EpilogueOptions& then, const Tensor& y) {
+void wgmma_matmul(const DropoutInput& x, const MatrixParts& w, bool transposed, const MatrixParts& bias,
+                  const EpilogueOptions& then, const MatrixParts& y) {
+  MatrixParts left(x.x);
+  left.parts.insert(left.parts.end(), x.beside.begin(), x.beside.end());
   const WgmmaArgs args{
-      .x = wgmma_operand(x.x, w.dim(transposed ? 1 : 0)),
+      .x = wgmma_operand(left, transposed ? w.columns() : w.dim(0)),
       .rows = y.dim(0),
-      .w = device_data<float>(w),
-      .n = static_cast<int>(w.dim(transposed ? 0 : 1)),
-      .bias = device_data<float>(bias),
-      .y = device_data<float>(y),
-      .pitch = static_cast<int>(y.dim(1)),
-      .in_quads = in_quads(y, y.dim(1)),
+      .w = ColumnParts(w),
+      .n = static_cast<int>(transposed ? w.dim(0) : w.columns()),
+      .bias = ColumnParts(bias),
+      .y = ColumnParts(y),
+      .columns = static_cast<int>(y.columns()),
+      .in_quads = y.dim(1) % 4 == 0 && is_aligned(y),
       .dropout = dropout_of(x, x.x.dim(1)),
       .relu = then.activation == Activation::kRelu,
       .then = dropout_of({.p = then.dropout, .key = then.key, .scale = then.post_scale}, y.dim(1))};
-  const Device device = y.device();
+  const Device device = x.x.device();
+  const bool many = w.parts.size() > 1;
   const WgmmaConfig config =
-      choose_wgmma(args.rows, args.x.columns, args.pitch, Context::of(device).properties());
-  with_width<kWgmmaWidths>(config.width, [&]<int kN>() { multiply<kN>(args, transposed, config, device); });
+      choose_wgmma(args.rows, args.x.columns, args.columns, Context::of(device).properties(), many);
+  if (many && !transposed) return multiply<128, false, true>(args, config, device);
+  if (many)
+    return with_width<kWgmmaWidthsOfParts>(config.width,
+                                           [&]<int kN>() { multiply<kN, true, true>(args, config, device); });
+  with_width<kWgmmaWidths>(config.width, [&]<int kN>() {
+    transposed ? multiply<kN, true, false>(args, config, device)
+               : multiply<kN, false, false>(args, config, device);
+  });
 }
 
 }  // namespace rodeo::kernels::cuda

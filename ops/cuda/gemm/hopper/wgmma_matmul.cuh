@@ -35,13 +35,13 @@ struct WgmmaFactor {
 
 /// A matrix whose rows can be copied `vec` elements at a time.
 struct WgmmaOperand {
-  const float* x;
-  int columns, pitch, vec;
+  ColumnParts x;
+  int columns, vec;
 };
-inline WgmmaOperand wgmma_operand(const Tensor& x, std::int64_t columns) {
+inline WgmmaOperand wgmma_operand(const MatrixParts& x, std::int64_t columns) {
   const std::int64_t both = columns | x.dim(1);
   const int vec = !is_aligned(x) ? 1 : both % 4 == 0 ? 4 : both % 2 == 0 ? 2 : 1;
-  return {device_data<float>(x), static_cast<int>(columns), static_cast<int>(x.dim(1)), vec};
+  return {ColumnParts(x), static_cast<int>(columns), vec};
 }
 /// Calls f.operator()<vec>().
 template <class F>

@@ -33,7 +33,7 @@ struct WgmmaGradientShape {
 };
 
 /// Starts the copy of rows row0 .. row0 + 31, columns from `first` on, to a tile [32, kColumns].
-template <int kColumns, int kPitch>
+template <int kColumns, int kPitch, bool kMany>
 __device__ __forceinline__ void copy_tile(float* to, const WgmmaOperand& m, std::int64_t row0,
                                           std::int64_t end, int first) {
   with_vec(m.vec, [&]<int kVec>() {
@@ -42,9 +42,9 @@ __device__ __forceinline__ void copy_tile(float* to, const WgmmaOperand& m, std:
               column = static_cast<int>(threadIdx.x) % kParts * kVec;
     const bool inside = row < kRows && first + column < m.columns;
     const auto rows = static_cast<int>(inside ? min(end - row0, std::int64_t{kTallDepth}) : 0);
-    const float* from = m.x + (row0 + row) * m.pitch + first + column;
+    const float* from = m.x.at<kMany>(row0 + row, first + column);
 #pragma unroll
-    for (int i = 0; i < (kTallDepth + kRows - 1) / kRows; ++i, from += kRows * m.pitch)
+    for (int i = 0; i < (kTallDepth + kRows - 1) / kRows; ++i, from += kRows * m.x.width)
       if (const int at = row + i * kRows; row < kRows && at < kTallDepth)
         async_copy_or_zero<4 * kVec>(to + at * kPitch + column, from, at < rows);
   });
@@ -52,8 +52,9 @@ __device__ __forceinline__ void copy_tile(float* to, const WgmmaOperand& m, std:
 
 /// Grid (column tiles of x, column tiles of dy, parts of the rows), block kGradientThreads. A block has
 /// kGradientRows columns of x, 64 a warpgroup, and kN of dy. Lane (g, t) of a warp reads columns 2g and 2g +
-/// 1 of 16 columns of x, in rows t, t + 4, ... Warp w splits rows 4w .. 4w + 3 of dy, one chunk ahead.
-template <int kN, bool kMasked>
+/// 1 of 16 columns of x, in rows t, t + 4, ... Warp w splits rows 4w .. 4w + 3 of dy, one chunk ahead. kMany:
+/// dy may have several parts.
+template <int kN, bool kMasked, bool kMany>
 __global__ void __launch_bounds__(kGradientThreads, WgmmaGradientShape<kN, kMasked>::kBlocks)
     wgmma_gradient_kernel(const WgmmaGradientArgs args) {
   using Factor = WgmmaFactor<kN, kGradientThreads>;
@@ -70,8 +71,8 @@ __global__ void __launch_bounds__(kGradientThreads, WgmmaGradientShape<kN, kMask
   const bool drops = args.dropout.threshold > 0;
 
   const auto copy_dy = [&](float* slot, std::int64_t row0) {
-    copy_tile<kN, kN>(slot + Shape::kDy, args.dy, row0, end, first_n);
-    if (kMasked) copy_tile<kN, kN>(slot + Shape::kY, args.y, row0, end, first_n);
+    copy_tile<kN, kN, kMany>(slot + Shape::kDy, args.dy, row0, end, first_n);
+    if (kMasked) copy_tile<kN, kN, false>(slot + Shape::kY, args.y, row0, end, first_n);
     if (threadIdx.x < kTallDepth) {
       const std::int64_t row = row0 + threadIdx.x;
       const bool inside = row < end;
@@ -84,7 +85,7 @@ __global__ void __launch_bounds__(kGradientThreads, WgmmaGradientShape<kN, kMask
     }
   };
   const auto copy_x = [&](float* slot, std::int64_t row0) {
-    copy_tile<kGradientRows, Shape::kXPitch>(slot + Shape::kX, args.x, row0, end, first);
+    copy_tile<kGradientRows, Shape::kXPitch, false>(slot + Shape::kX, args.x, row0, end, first);
     constexpr int kWords = kGradientRows / 32;
     if (const int i = static_cast<int>(threadIdx.x); drops && i < kTallDepth * kWords) {
       const std::int64_t row = row0 + i / kWords;
@@ -205,40 +206,42 @@ __global__ void __launch_bounds__(kGradientThreads, WgmmaGradientShape<kN, kMask
   }
 }
 
-template <int kN, bool kMasked>
-void multiply(WgmmaGradientArgs args, const Tensor& dw, const Tensor& db) {
+template <int kN, bool kMasked, bool kMany>
+void multiply(WgmmaGradientArgs args, const MatrixParts& dw, const MatrixParts& db) {
+  const Device device = dw.parts.front().device();
   using Shape = WgmmaGradientShape<kN, kMasked>;
   const std::int64_t x_blocks = ceil_div(args.x.columns, kGradientRows), y_blocks = ceil_div(args.n, kN);
-  const Tensor partial = tall_partial(args, args.rows, x_blocks * y_blocks, Shape::kBlocks, dw.device());
-  const auto kernel = wgmma_gradient_kernel<kN, kMasked>;
+  const Tensor partial = tall_partial(args, args.rows, x_blocks * y_blocks, Shape::kBlocks, device);
+  const auto kernel = wgmma_gradient_kernel<kN, kMasked, kMany>;
   allow_shared(kernel, Shape::kBytes);
   const dim3 grid(static_cast<unsigned>(x_blocks), static_cast<unsigned>(y_blocks),
                   static_cast<unsigned>(partial.dim(0)));
-  launch("wgmma_matmul_transposed", dw.device(), kernel, grid, kGradientThreads, Shape::kBytes, args);
+  launch("wgmma_matmul_transposed", device, kernel, grid, kGradientThreads, Shape::kBytes, args);
   tall_sum(partial, dw, db);
 }
 
 }  // namespace
 
-void wgmma_matmul_transposed(const DropoutInput& x, const Tensor& y, const Tensor& dy,
-                             const EpilogueOptions& then, const Tensor& dw, const Tensor& db) {
+void wgmma_matmul_transposed(const DropoutInput& x, const Tensor& y, const MatrixParts& dy,
+                             const EpilogueOptions& then, const MatrixParts& dw, const MatrixParts& db) {
   const bool masked = then.activation == Activation::kRelu;
   const TallDropout post_scale = dropout_of({.p = then.dropout, .scale = then.post_scale}, 0);
   // Rows of dy are read with their padding, which belongs to no column of dw.
   const WgmmaGradientArgs args{.x = wgmma_operand(x.x, x.x.dim(1)),
-                               .dy = wgmma_operand(dy, dy.dim(1)),
-                               .y = wgmma_operand(masked ? y : dy, dy.dim(1)),
+                               .dy = wgmma_operand(dy, dy.columns()),
+                               .y = wgmma_operand(masked ? MatrixParts(y) : dy, dy.columns()),
                                .rows = dy.dim(0),
-                               .n = static_cast<int>(dw.dim(1)),
+                               .n = static_cast<int>(dw.columns()),
                                .with_sums = db.defined(),
                                .chunk = 0,
                                .partial = nullptr,
                                .dropout = dropout_of(x, x.x.dim(1)),
                                .post_scale = post_scale.scale,
                                .then_keep = post_scale.keep};
-  if (masked) return multiply<128, true>(args, dw, db);
+  if (dy.parts.size() > 1) return multiply<128, false, true>(args, dw, db);
+  if (masked) return multiply<128, true, false>(args, dw, db);
   const int width = choose_wgmma_transposed_width(args.n, masked);
-  with_width<kWgmmaTransposedWidths>(width, [&]<int kN>() { multiply<kN, false>(args, dw, db); });
+  with_width<kWgmmaTransposedWidths>(width, [&]<int kN>() { multiply<kN, false, false>(args, dw, db); });
 }
 
 }  // namespace rodeo::kernels::cuda
