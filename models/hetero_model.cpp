@@ -56,7 +56,8 @@ HeteroModel::HeteroModel(const HeteroModelOptions& options, const HeteroGraph& g
       type.linear = std::make_unique<Linear>(in, o.hidden, random, true, device, dtype);
       register_module("lins." + name, type.linear.get());
     } else {
-      register_parameter("embeddings." + name, &type.rows,
+      type.rows_name = "embeddings." + name;
+      register_parameter(type.rows_name, &type.rows,
                          glorot_uniform(graph.num_nodes(t), o.hidden, random.next(), dtype, device));
     }
   }
@@ -85,6 +86,15 @@ HeteroModel::HeteroModel(const HeteroModelOptions& options, const HeteroGraph& g
   random_ = random;
 }
 
+std::shared_ptr<RowReads> HeteroModel::read_by_row(const std::string& parameter) {
+  for (Type& type : types_) {
+    if (!type.rows.defined() || type.rows_name != parameter) continue;
+    if (!type.reads) type.reads = std::make_shared<RowReads>(type.rows);
+    return type.reads;
+  }
+  return nullptr;
+}
+
 Variable HeteroModel::project(const HeteroGraph& graph, const std::vector<HeteroInput>& inputs) const {
   check(inputs.size() == types_.size(), "[hetero_model] there must be ", types_.size(),
         " inputs, one a node type, got ", inputs.size());
@@ -103,7 +113,9 @@ Variable HeteroModel::project(const HeteroGraph& graph, const std::vector<Hetero
       parts.push_back(
           linear(x, projection.weight(), projection.bias(), {.then = {.activation = Activation::kRelu}}));
     } else {
-      const Variable rows = nodes.defined() ? gather_rows(types_[t].rows, nodes) : types_[t].rows;
+      const Variable rows = !nodes.defined()  ? types_[t].rows
+                            : types_[t].reads ? types_[t].reads->gather(nodes)
+                                              : gather_rows(types_[t].rows, nodes);
       parts.push_back(
           given == inputs.end() || given->x.dtype() == rows.dtype() ? rows : cast(rows, given->x.dtype()));
       check(parts.back().dim(0) == type.count, "[hetero_model] ", type.name, " has ", type.count,

@@ -10,6 +10,7 @@
 #include "layers/linear.h"
 #include "layers/norm.h"
 #include "models/trunk.h"
+#include "ops/row_reads.h"
 
 namespace rodeo {
 
@@ -58,10 +59,16 @@ class HeteroModel : public Module {
 
   const HeteroModelOptions& options() const { return options_; }
 
+  /// From now on blocks leave the gradients of trainable rows by row, and not in the parameters: in these,
+  /// for ParameterGroup::reads.   parameter: "embeddings.<type name>"; null for others
+  std::shared_ptr<RowReads> read_by_row(const std::string& parameter);
+
  private:
   struct Type {
     std::unique_ptr<Linear> linear;  // null with trainable rows
     Variable rows;                   // [nodes, hidden]
+    std::string rows_name;
+    std::shared_ptr<RowReads> reads;  // of rows; null unless read_by_row() was called
   };
   struct Layer {
     std::unique_ptr<HeteroConvolution> conv;

@@ -1,10 +1,33 @@
 #include "ops/optim.h"
 
+#include <limits>
+
 #include "ops/checks.h"
+#include "ops/index_checks.h"
 #include "ops/kernels/optim.h"
 
 namespace rodeo {
 namespace {
+
+constexpr std::int64_t kMostRows = std::numeric_limits<std::int32_t>::max();
+
+/// Of AdamUpdate::g; checks its rows.
+Shape gradient_shape(const AdamUpdate& u) {
+  const Tensor& rows = u.rows;
+  if (!rows.defined()) return u.p.shape();
+  check(u.options.lazy, "[adam_step] rows are for options.lazy");
+  check_matrix("adam_step", "p", u.p);
+  check(u.p.dim(0) <= kMostRows && u.p.dim(1) <= kMostRows, "[adam_step] p with rows must have at most ",
+        kMostRows, " rows and columns, got ", u.p.shape());
+  check(rows.rank() == 1 && rows.dtype() == DType::kI64 && rows.device() == u.p.device(),
+        "[adam_step] rows must be i64 [k] on ", u.p.device(), ", got ", rows.dtype(), " ", rows.shape(),
+        " on ", rows.device());
+  check_indices("adam_step", "rows", rows, u.p.dim(0));
+  return {rows.dim(0), u.p.dim(1)};
+}
+Shape gradient_shape(const SgdUpdate& u) {
+  return u.p.shape();
+}
 
 /// `op` begins the texts of errors. operands(update): name and value of each tensor that must be like p.
 template <class Update, class Operands>
@@ -24,7 +47,7 @@ void check_updates(std::string_view op, const std::vector<Update>& updates, cons
           u.p.device());
     for (const auto& [what, x] : operands(u)) {
       check_alike(op, "p", u.p, what, x);
-      check_shape(op, what, x, u.p.shape());
+      check_shape(op, what, x, what == "g" ? gradient_shape(u) : u.p.shape());
     }
     check(u.slot >= 0 && u.slot < slots, "[", op, "] slot must be in [0, ", slots, "), got ", u.slot);
     check(!seen[static_cast<std::size_t>(u.slot)], "[", op, "] slot ", u.slot, " is there twice");

@@ -15,7 +15,9 @@ namespace rodeo {
 /// With options.lazy an element with g = 0 is left as it is: no decay of its moments, none of its weight.
 /// That is the rule of torch.optim.SparseAdam, for elements instead of rows: t counts all steps of the
 /// parameter. With options.decoupled it is AdamW (Loshchilov & Hutter, ICLR 2019), as torch.optim.AdamW: g
-/// stays as it is, and p *= 1 - lr weight_decay comes before p is updated.
+/// stays as it is, and p *= 1 - lr weight_decay comes before p is updated. An update with rows has a gradient
+/// of these rows, k >= 0, and needs lazy: memory and time are those of k rows, and the bits those of a g with
+/// zeros elsewhere. A row out of range is an Error on the CPU, and left out on CUDA.
 ///   steps  [slots + 1]  i64: steps[slot] is t - 1, the number of steps taken so far; it is incremented. The
 ///                       last entry counts the calls.
 ///   lr     [slots]      f64

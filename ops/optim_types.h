@@ -22,6 +22,7 @@ struct AdamUpdate {
   Tensor p, g, m, v;      // parameter, gradient, first and second moment: one shape, dtype (f32, f64), device
   AdamOptions options;    // lr is not read: adam_step takes it from a tensor
   std::int64_t slot = 0;  // index of the parameter in adam_step's steps and lr
+  Tensor rows = {};  // i64 [k], all different: g [k, n] is of these rows of p [m, n], the others have none
 };
 
 struct SgdOptions {

@@ -31,7 +31,7 @@ void Adam::update(const std::vector<Update>& updates, const Tensor& steps, const
                               .weight_decay = o.weight_decay,
                               .decoupled = decoupled_,
                               .lazy = o.lazy};
-    all.push_back({u.p, u.g, u.state[0], u.state[1], options, u.slot});
+    all.push_back({u.p, u.g, u.state[0], u.state[1], options, u.slot, u.rows});
   }
   adam_step(all, steps, lr);
 }

@@ -21,6 +21,7 @@ class Adam : public Optimizer {
 
  private:
   void update(const std::vector<Update>& updates, const Tensor& steps, const Tensor& lr) override;
+  bool takes_rows() const override { return true; }
   bool decoupled_;
 };
 

@@ -60,6 +60,21 @@ void Exchange::sum(const std::vector<Tensor>& tensors) const {
   }
 }
 
+void Exchange::sum(const std::vector<std::shared_ptr<RowReads>>& reads) const {
+  if (is_one_rank()) return;
+  for (const std::shared_ptr<RowReads>& each : reads) {
+    const Tensor& table = each->table().value();
+    RowGradient own = each->gradient();
+    if (!own.g.defined())
+      own = {Tensor::empty({0}, DType::kI64, table.device()),
+             Tensor::empty({0, table.dim(1)}, table.dtype(), table.device())};
+    const Tensor count = Tensor::from(std::vector{own.rows.numel()}, table.device());
+    const std::vector<std::int64_t> counts = ranks_.all_gather(count).to_vector<std::int64_t>();
+    each->set_gradient(
+        sum_by_row(ranks_.all_gather(own.rows, counts), ranks_.all_gather(own.g, counts), table.dim(0)));
+  }
+}
+
 void Exchange::average(const std::vector<Tensor>& buffers, double fraction) const {
   if (is_one_rank()) return;
   for (const Tensor& buffer : buffers) buffer.copy_from(linear_combination(fraction, buffer, 0, buffer));

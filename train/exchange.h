@@ -11,6 +11,7 @@
 #include "core/node_partition.h"
 #include "core/tensor.h"
 #include "datasets/split.h"
+#include "ops/row_reads.h"
 
 namespace rodeo {
 
@@ -37,6 +38,8 @@ class Exchange {
   double sum(double value, Device device) const;
   /// Sums tensors in place: any shapes, floating; one collective for each dtype.
   void sum(const std::vector<Tensor>& tensors) const;
+  /// Replaces gradients of rows by their sums: the ranks gather the rows of all. A rank may have none.
+  void sum(const std::vector<std::shared_ptr<RowReads>>& reads) const;
   /// Replaces buffers, f64 or f32, by the sum of fraction * buffer over ranks.
   void average(const std::vector<Tensor>& buffers, double fraction) const;
   /// Whether `own` is true on any rank; called once a step or an epoch. Asks the others, and waits for

@@ -25,7 +25,12 @@ Optimizer::Optimizer(std::string name, std::vector<std::string> state_names,
     check(group.options.lr >= 0 && group.options.weight_decay >= 0, "[", name_,
           "] lr and weight_decay must not be negative, got ", group.options.lr, " and ",
           group.options.weight_decay);
+    check(group.reads.empty() || (group.options.lazy && group.reads.size() == group.parameters.size()), "[",
+          name_, "] reads are of a lazy group, one for each of its ", group.parameters.size(),
+          " parameters, got ", group.reads.size());
+    std::size_t of_group = 0;
     for (Variable& parameter : group.parameters) {
+      const std::shared_ptr<RowReads> reads = group.reads.empty() ? nullptr : group.reads[of_group++];
       check(parameter.defined(), "[", name_, "] parameter ", entries_.size(), " is undefined");
       for (std::size_t i = 0; i < entries_.size(); ++i)
         check(!parameter.value().shares_memory_with(entries_[i].parameter.value()), "[", name_,
@@ -33,7 +38,9 @@ Optimizer::Optimizer(std::string name, std::vector<std::string> state_names,
       const Device first = entries_.empty() ? parameter.device() : entries_[0].parameter.device();
       check(parameter.device() == first, "[", name_, "] parameter ", entries_.size(), " must be on ", first,
             " as the first is, got ", parameter.device());
-      entries_.push_back({std::move(parameter), group.options, {}});
+      check(!reads || reads->table().value().shares_memory_with(parameter.value()), "[", name_,
+            "] the reads of parameter ", entries_.size(), " are of another one");
+      entries_.push_back({std::move(parameter), group.options, reads, {}});
     }
   }
   const Device device = entries_.empty() ? kCpu : entries_[0].parameter.device();
@@ -46,8 +53,13 @@ void Optimizer::step(double clip) {
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     Entry& entry = entries_[i];
     const Tensor& p = entry.parameter.value();
-    const Tensor& g = entry.parameter.grad();
-    if (!g.defined()) continue;
+    RowGradient of{{}, entry.parameter.grad()};
+    if (RowGradient read = entry.reads ? entry.reads->gradient() : RowGradient(); read.g.defined()) {
+      check(takes_rows(), "[", name_, "] takes no gradients of rows, and parameter ", i, " has one");
+      check(!of.g.defined(), "[", name_, "] parameter ", i, " was read by row and as a whole in one step");
+      of = std::move(read);
+    }
+    if (!of.g.defined()) continue;
     if (entry.state.size() < state_names_.size()) {
       check(!is_capturing(p.device()), "[", name_, "] parameter ", i,
             " has its first gradient in a graph capture: take one step before");
@@ -56,7 +68,7 @@ void Optimizer::step(double clip) {
         entry.state.back().storage()->info.set_name("the optimizer's state");
       }
     }
-    updates.push_back({p, g, entry.state, entry.options, static_cast<std::int64_t>(i)});
+    updates.push_back({p, of.g, entry.state, entry.options, static_cast<std::int64_t>(i), of.rows});
   }
   if (clip > 0 && !updates.empty()) {
     std::vector<Tensor> gradients;
@@ -69,7 +81,10 @@ void Optimizer::step(double clip) {
 }
 
 void Optimizer::zero_grad() {
-  for (Entry& entry : entries_) entry.parameter.zero_grad();
+  for (Entry& entry : entries_) {
+    entry.parameter.zero_grad();
+    if (entry.reads) entry.reads->clear();
+  }
 }
 
 std::vector<double> Optimizer::first_rates() const {
@@ -97,6 +112,13 @@ std::vector<Variable> Optimizer::parameters() const {
   std::vector<Variable> all;
   all.reserve(entries_.size());
   for (const Entry& entry : entries_) all.push_back(entry.parameter);
+  return all;
+}
+
+std::vector<std::shared_ptr<RowReads>> Optimizer::reads() const {
+  std::vector<std::shared_ptr<RowReads>> all;
+  for (const Entry& entry : entries_)
+    if (entry.reads) all.push_back(entry.reads);
   return all;
 }
 

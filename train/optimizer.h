@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/variable.h"
+#include "ops/row_reads.h"
 
 namespace rodeo {
 
@@ -26,6 +28,9 @@ struct GroupOptions {
 struct ParameterGroup {
   std::vector<Variable> parameters;
   GroupOptions options;
+  /// Empty, or one for each parameter, null for some: of a matrix that is read by row. Its step takes memory
+  /// and time for the rows that were read. Needs lazy.
+  std::vector<std::shared_ptr<RowReads>> reads = {};
 };
 
 /// The state of an optimizer without the parameters, as copies on the host.
@@ -69,6 +74,8 @@ class Optimizer {
 
   /// The parameters of all groups, in order.
   std::vector<Variable> parameters() const;
+  /// Those of all groups (ParameterGroup::reads), in the order of their parameters.
+  std::vector<std::shared_ptr<RowReads>> reads() const;
   bool empty() const { return entries_.empty(); }
   /// "adam": begins the texts of its errors, and the names of its tensors in checkpoints.
   const std::string& name() const { return name_; }
@@ -86,11 +93,13 @@ class Optimizer {
     const std::vector<Tensor>& state;  // like p, one for each of `state_names`; zeros at the first step
     const GroupOptions& options;       // lr is not read: see update()
     std::int64_t slot;                 // the parameter's entry of steps and lr
+    Tensor rows;                       // those of p that g has; undefined: all. See takes_rows()
   };
 
   /// `state_names`: of the tensors that are kept for each parameter, without dots: {"m", "v"}.
   /// Throws Error for a negative lr or weight_decay, an undefined parameter, a parameter that appears twice,
-  /// and parameters on several devices. Move the model to its device first.
+  /// reads that are not lazy or not of their parameter, and parameters on several devices. Move the model to
+  /// its device first.
   Optimizer(std::string name, std::vector<std::string> state_names, std::vector<ParameterGroup> groups);
 
   /// One step, with an update for each parameter that has a gradient; `updates` may be empty. It launches the
@@ -99,12 +108,15 @@ class Optimizer {
   ///   lr     f64 [slots]: the learning rates of this step
   /// Both are on the parameters' device. adam_step and sgd_step (ops/optim.h) do all of this.
   virtual void update(const std::vector<Update>& updates, const Tensor& steps, const Tensor& lr) = 0;
+  /// Whether update() takes gradients of some rows, of a parameter of a lazy group.
+  virtual bool takes_rows() const { return false; }
 
  private:
   struct Entry {
     Variable parameter;
     GroupOptions options;
-    std::vector<Tensor> state;  // allocated at the first gradient; empty before
+    std::shared_ptr<RowReads> reads;  // null: the gradient is the parameter's
+    std::vector<Tensor> state;        // allocated at the first gradient; empty before
   };
   void check_fits(const OptimizerState& state) const;
 

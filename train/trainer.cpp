@@ -122,6 +122,7 @@ Tensor Trainer::step(const StepInput& in) {
 
   const Tensor all = exchange.is_one_rank() ? loss.value() : mul(loss.value(), weight);
   exchange.sum(gradients_and(all));
+  exchange.sum(optimizer_->reads());
   optimizer_->step(options_.clip_norm);
   if (independent) exchange.average(buffers(), fraction(in));
   optimizer_->zero_grad();  // the next step reuses the memory

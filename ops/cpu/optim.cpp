@@ -19,12 +19,18 @@ void adam_step(const std::vector<AdamUpdate>& updates, const Tensor& steps, cons
       const T b1 = T(o.beta1), b2 = T(o.beta2), eps = T(o.eps), decay = T(o.decoupled ? 0 : o.weight_decay),
               keep = T(keep64), rate = T(rate64), correction = T(correction64);
       const bool lazy = o.lazy;
-      for_each_element(u.p.numel(), [=](std::int64_t i) {
-        if (lazy && g[i] == 0) return;
-        const T grad = g[i] + decay * p[i];
+      const auto update = [=](T of_g, std::int64_t i) {
+        if (lazy && of_g == 0) return;
+        const T grad = of_g + decay * p[i];
         m[i] = b1 * m[i] + (1 - b1) * grad;
         v[i] = b2 * v[i] + (1 - b2) * grad * grad;
         p[i] = keep * p[i] - rate * m[i] / (std::sqrt(v[i]) * correction + eps);
+      };
+      if (!u.rows.defined()) return for_each_element(u.p.numel(), [=](std::int64_t i) { update(g[i], i); });
+      const auto* rows = u.rows.data<std::int64_t>();
+      const std::int64_t n = u.p.dim(1);
+      for_each_row(u.rows.numel(), n, [=](std::int64_t k) {
+        for (std::int64_t j = 0; j < n; ++j) update(g[k * n + j], rows[k] * n + j);
       });
     };
     if (u.p.dtype() == DType::kF64)

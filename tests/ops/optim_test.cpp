@@ -150,6 +150,33 @@ TEST_P(OpsOptim, LazyAdamLeavesElementsWithoutAGradient) {
     }
 }
 
+// A gradient of some rows, of one and of none: the bits of one with zeros elsewhere.
+TEST_P(OpsOptim, AdamTakesGradientsOfRows) {
+  for (const DType dtype : {DType::kF32, DType::kF64})
+    for (const std::int64_t width : {1, 7, 300}) {
+      const auto update = [&](std::int64_t slot) -> AdamUpdate {
+        const Tensor p = random_tensor({50, width}, dtype, device(), 1);
+        return {p, zeros_like(p), zeros_like(p), zeros_like(p), {.weight_decay = 0.1, .lazy = true}, slot};
+      };
+      AdamUpdate dense = update(0), by_row = update(1);
+      const AdamUpdate other = update(2);  // in the same launch
+      const Tensor steps = Tensor::zeros({4}, DType::kI64, device()),
+                   rates = Tensor::from(std::vector<double>{0.1, 0.1, 0.1}, device());
+      for (const std::vector<std::int64_t>& rows : {std::vector<std::int64_t>{3, 49, 0, 20}, {}, {20}}) {
+        by_row.rows = Tensor::from(rows, device());
+        by_row.g = random_tensor({by_row.rows.dim(0), width}, dtype, device(), 5);
+        if (by_row.g.numel() > 1) by_row.g.slice(0, 1).fill(0);  // an element without a gradient keeps all
+        dense.g.fill(0);
+        for (std::size_t i = 0; i < rows.size(); ++i)
+          dense.g.slice(rows[i], rows[i] + 1).copy_from(by_row.g.slice(i, i + 1));
+        adam_step({by_row, other, dense}, steps, rates);
+        for (const auto& [a, b] : {std::pair{dense.p, by_row.p}, {dense.m, by_row.m}, {dense.v, by_row.v}})
+          EXPECT_TRUE(same_bits(a.to(kCpu), b.to(kCpu))) << width;
+      }
+      EXPECT_EQ(steps.to_vector<std::int64_t>(), (std::vector<std::int64_t>{3, 3, 3, 3}));
+    }
+}
+
 // torch.optim.SGD: its buffer begins as the first gradient, which zeros times momentum plus g are, too.
 TEST_P(OpsOptim, SgdStepsAsPyTorch) {
   check_steps<SgdUpdate>(
@@ -189,6 +216,19 @@ TEST_P(OpsOptim, Errors) {
   EXPECT_ERROR(sgd_step({{p, p, three, {}, 0}}, steps, lr), "[sgd_step] m must be [2], got [3]");
   EXPECT_ERROR(sgd_step({{p, p, {}, {.momentum = 0.5}, 0}}, steps, lr),
                "[sgd_step] momentum 0.5 needs m, the tensor that keeps it");
+  const Tensor table = Tensor::zeros({3, 2}, DType::kF32, device()), g = table.slice(0, 1),
+               row = Tensor::zeros({1}, DType::kI64, device());
+  EXPECT_ERROR(adam_step({{table, g, table, table, {}, 0, row}}, steps, lr),
+               "[adam_step] rows are for options.lazy");
+  EXPECT_ERROR(adam_step({{table, table, table, table, {.lazy = true}, 0, row}}, steps, lr),
+               "[adam_step] g must be [1, 2], got [3, 2]");
+  EXPECT_ERROR(adam_step({{table, g, table, table, {.lazy = true}, 0, p}}, steps, lr),
+               str("[adam_step] rows must be i64 [k] on ", device(), ", got f32 [2] on ", device()));
+  if (!device().is_cuda()) {
+    EXPECT_ERROR(adam_step({{table, g, table, table, {.lazy = true}, 0, Tensor::full({1}, 3, DType::kI64)}},
+                           steps, lr),
+                 "[adam_step] rows[0] = 3 is outside [0, 3)");
+  }
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "datasets/synthetic_hetero.h"
 #include "tests/ranks/trained.h"
 #include "tests/support/relations.h"
+#include "train/adam.h"
 #include "train/task/hetero_task.h"
 #include "train/task/model_registry.h"
 
@@ -51,6 +52,18 @@ TEST(TrainRankRelations, BatchesOfPairsTrainAsOnOneRank) {
   expect_as_on_one_rank(test::knowledge(), options);
   options.decoder = DecoderKind::kDot, options.relation = "buys";
   expect_as_on_one_rank(test::shop(), options);
+}
+
+// Gradients of the rows that ranks read, and of all rows for an optimizer of the program's own: the same
+// bits.
+TEST(TrainRankRelations, TrainableRowsLearnByRowWhatTheyLearnByTable) {
+  TrainOptions options = options_of(TaskKind::kLink);
+  options.relation = "buys";
+  const test::Trained by_row = train(test::shop(), options, ranks());
+  options.optimizer.make = [](std::vector<ParameterGroup> groups) -> std::unique_ptr<Optimizer> {
+    return std::make_unique<Adam>(std::move(groups));
+  };
+  test::expect_same_bits(by_row.weights, train(test::shop(), options, ranks()).weights);
 }
 
 TEST(TrainRankRelations, TheWholeGraphIsForOneRank) {

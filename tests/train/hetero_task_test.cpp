@@ -13,6 +13,7 @@
 #include "tests/support/near.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/tiny.h"
+#include "train/adam.h"
 #include "train/commands/dry_run.h"
 #include "train/commands/parse_options.h"
 #include "train/commands/predict.h"
@@ -121,11 +122,28 @@ TEST(TrainHeteroRows, AreLazyInMiniBatches) {
       for (std::size_t i = 0; i < group.parameters.size(); ++i, ++at) {
         EXPECT_EQ(group.options.lazy, batch > 0 && named[at].first.starts_with("embeddings."))
             << named[at].first;
+        EXPECT_EQ(group.reads.size(), group.options.lazy ? group.parameters.size() : 0) << named[at].first;
         lazy += group.options.lazy;
       }
     EXPECT_EQ(at, named.size());
     EXPECT_EQ(lazy, batch > 0 ? 3U : 0U);
   }
+}
+
+// Gradients of the rows of a batch, and of all rows for an optimizer of the program's own: the same bits.
+TEST_P(TrainHeteroTask, BatchesLearnByRowWhatTheyLearnByTable) {
+  TrainOptions options = options_of("rgcn", 3);
+  options.batch = 64, options.fanout = "5,3";
+  const Result by_row = train(options, device());
+  options.optimizer.make = [](std::vector<ParameterGroup> groups) -> std::unique_ptr<Optimizer> {
+    return std::make_unique<Adam>(std::move(groups));
+  };
+  for (const ParameterGroup& group : make_hetero_run(small_graph(), options, device()).model.groups)
+    EXPECT_TRUE(group.reads.empty());
+  const Result by_table = train(options, device());
+  ASSERT_EQ(by_row.state.size(), by_table.state.size());
+  for (std::size_t i = 0; i < by_table.state.size(); ++i)
+    EXPECT_TRUE(same_bits(by_row.state[i].second, by_table.state[i].second)) << by_table.state[i].first;
 }
 
 // Blocks in which types have no nodes, and destinations no edges.

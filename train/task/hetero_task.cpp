@@ -238,14 +238,17 @@ void train_on_batches(NodeRun& run, HeteroModel& made, const HeteroGraph& graph,
   };
 }
 
-/// A step of a mini-batch updates the trainable rows that it reads.
-std::vector<ParameterGroup> parameter_groups(const HeteroModel& made, const TrainOptions& options) {
+/// A step of a mini-batch updates the trainable rows that it reads, and Adam takes the gradient of these
+/// rows.
+std::vector<ParameterGroup> parameter_groups(HeteroModel& made, const TrainOptions& options) {
+  const bool by_row = !options.optimizer.make && options.optimizer.name.starts_with("adam");
   std::vector<ParameterGroup> groups;  // in the order of the parameters
   for (const auto& [name, parameter] : made.named_parameters()) {
     const bool lazy = options.batch > 0 && name.starts_with("embeddings.");
     if (groups.empty() || groups.back().options.lazy != lazy)
       groups.push_back({{}, {.lr = options.lr, .weight_decay = options.weight_decay, .lazy = lazy}});
     groups.back().parameters.push_back(parameter);
+    if (lazy && by_row) groups.back().reads.push_back(made.read_by_row(name));
   }
   return groups;
 }
