@@ -12,6 +12,10 @@ MUTANTS = [
     ("core/variable.cpp", "node.freed = true;", "", "CoreVariable*"),
     ("core/variable.cpp", "node.requires_grad |= input.requires_grad();", "node.requires_grad |= !input.requires_grad();", "CoreVariable*"),
     ("core/variable.cpp", "recording = previous_;", "recording = true;", "CoreVariable*"),
+    ("core/outputs.cpp", "(*arrived)[i] = dy;", "(*arrived)[0] = dy;", "CoreOutputs*"),
+    ("ops/row_reads.cpp", "reads_.clear();", "", "OpsRowReads*"),
+    ("ops/row_reads.cpp", "{.drop_duplicates = true}", "{}", "OpsRowReads*"),
+    ("ops/cpu/optim.cpp", "rows[k] * n + j", "k * n + j", "OpsOptim*"),
     # Losses
     ("ops/cpu/loss.cpp", "return top + std::log(sum);", "return std::log(sum);", "OpsLoss*"),
     ("ops/cpu/loss.cpp", "j < label ? load(row[j]) < own : load(row[j]) <= own", "load(row[j]) <= own", "OpsLoss*"),
