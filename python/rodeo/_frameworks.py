@@ -5,6 +5,7 @@ from . import _core
 
 _torch_is_known = False
 _tensor_type = None  # torch.Tensor, once it is known
+_is_grad_enabled = _watchers = None  # functions of PyTorch, likewise
 
 
 def know(array):
@@ -24,7 +25,7 @@ def _is_tensor(array):
 
 
 def _register_torch():
-    global _tensor_type, _torch_is_known
+    global _tensor_type, _torch_is_known, _is_grad_enabled, _watchers
     import torch
 
     # The codes of rodeo::DType.
@@ -39,6 +40,9 @@ def _register_torch():
     exchange = getattr(torch.Tensor, "__dlpack_c_exchange_api__", None)  # since PyTorch 2.10
     _core.register_torch(torch.Tensor, torch.empty, torch.empty_like, torch.uint8, raw_stream, torch.strided, codes, dtypes,
                          exchange)
+    _is_grad_enabled = torch.is_grad_enabled
+    _watchers = (getattr(torch._C, "_are_functorch_transforms_active", bool), getattr(torch._C, "_is_tracing", torch.jit.is_tracing),
+                 vars(torch.autograd.forward_ad).get)
     _torch_is_known = True
     _tensor_type = torch.Tensor
 
@@ -46,20 +50,23 @@ def _register_torch():
 def wants_gradient(*arrays):
     """Whether PyTorch would record an operation on these arrays."""
     for array in arrays:
-        if array is not None and getattr(array, "requires_grad", False):
-            torch = sys.modules.get("torch")
-            return torch is not None and torch.is_grad_enabled() and any(
-                isinstance(a, torch.Tensor) and a.requires_grad for a in arrays)
+        if array is not None and know(array) and array.requires_grad:
+            return _is_grad_enabled()
     return False
 
 
-def is_watched(*arrays):
-    """Whether torch.func, forward-mode differentiation or torch.jit.trace of PyTorch would see an operation on these arrays."""
-    torch = sys.modules.get("torch")
-    if torch is None or not any(isinstance(a, torch.Tensor) for a in arrays):
+def is_seen(*arrays):
+    """wants_gradient(), or torch.func, forward-mode differentiation or torch.jit.trace would see an operation on these arrays."""
+    any_tensor = False
+    for array in arrays:
+        if array is not None and know(array):
+            any_tensor = True
+            if array.requires_grad and _is_grad_enabled():
+                return True
+    if not any_tensor:
         return False
-    return (getattr(torch._C, "_are_functorch_transforms_active", bool)() or torch.jit.is_tracing()
-            or getattr(torch.autograd.forward_ad, "_current_level", -1) >= 0)
+    transforms_active, is_tracing, level = _watchers
+    return transforms_active() or is_tracing() or level("_current_level", -1) >= 0
 
 
 def note_written(array):

@@ -14,10 +14,7 @@ Array = Any  # an array of PyTorch, NumPy, CuPy, JAX or another framework with D
 
 def _recorded(name, out, *arrays):
     """The function of rodeo.torch, if PyTorch would record this call, or watch it in another way."""
-    for array in arrays:
-        if array is not None:
-            _frameworks.know(array)
-    if not (_frameworks.wants_gradient(*arrays, out) or _frameworks.is_watched(*arrays)):
+    if not _frameworks.is_seen(*arrays, out):
         return None
     if out is not None:
         raise ValueError(f"[{name}] out cannot be recorded for gradients: use torch.no_grad(), or call without out")

@@ -2,7 +2,7 @@
 import torch
 
 from .. import _core
-from ._define import calls, composed_gradients, define, flat, needs_gradient, save, saved
+from ._define import calls, composed_gradients, define, flat, needs_gradient, options_of, saved
 
 # gat_attention
 
@@ -29,10 +29,9 @@ def _gat_composed(handle, s, t, x, slope, dropout, seed):
     return calls.spmm(handle, x, weights_of(handle, score, x, dropout, seed), "sum", "auto", False),
 
 
-def _gat_setup(ctx, inputs, output):
-    graph, s, t, x, *ctx.options, seed = inputs
-    save(ctx, graph, s, t, x, seed, *output)
+def _gat_kept(ctx, args, output):
     ctx.set_materialize_grads(False)
+    return *args[1:4], args[-1], *output
 
 
 def _gat_backward(ctx, dy, *_):
@@ -40,10 +39,10 @@ def _gat_backward(ctx, dy, *_):
     if dy is None:
         return (None,) * 7
     if torch.is_grad_enabled():
-        gradients = composed_gradients(lambda *inputs: _gat_composed(graph, *inputs, *ctx.options, seed)[0], (s, t, x),
+        gradients = composed_gradients(lambda *inputs: _gat_composed(graph, *inputs, *options_of(ctx), seed)[0], (s, t, x),
                                        [needs_gradient(ctx, i) for i in (1, 2, 3)], dy)
     else:
-        gradients = calls.gat_attention_gradients(graph, s, t, x, *state, dy, *ctx.options, seed)
+        gradients = calls.gat_attention_gradients(graph, s, t, x, *state, dy, *options_of(ctx), seed)
     return None, *gradients, None, None, None
 
 
@@ -53,7 +52,7 @@ def _gat_gradients(graph, s, t, x, y, positive, stat, dy, slope, dropout, seed):
 
 
 define("gat_attention(graph, Tensor s, Tensor t, Tensor x, float slope, float dropout, Tensor? seed) "
-       "-> (Tensor, Tensor, Tensor)", _gat, _gat_fake, "autocast", setup=_gat_setup, backward=_gat_backward,
+       "-> (Tensor, Tensor, Tensor)", _gat, _gat_fake, "autocast", keep=_gat_kept, backward=_gat_backward,
        composed=_gat_composed)
 define("gat_attention_gradients(graph, Tensor s, Tensor t, Tensor x, Tensor y, Tensor positive, Tensor stat, "
        "Tensor dy, float slope, float dropout, Tensor? seed) -> (Tensor, Tensor, Tensor)", _gat_gradients,
@@ -85,10 +84,10 @@ def _self_gat_backward(ctx, dy, *_):
     if dy is None:
         return (None,) * 7
     if torch.is_grad_enabled():
-        gradients = composed_gradients(lambda *inputs: _self_gat_composed(graph, *inputs, *ctx.options, seed)[0],
+        gradients = composed_gradients(lambda *inputs: _self_gat_composed(graph, *inputs, *options_of(ctx), seed)[0],
                                        (x, a_dst, a_src), [needs_gradient(ctx, i) for i in (1, 2, 3)], dy)
     else:
-        gradients = calls.gat_self_attention_gradients(graph, x, a_dst, a_src, *state, dy, *ctx.options, seed)
+        gradients = calls.gat_self_attention_gradients(graph, x, a_dst, a_src, *state, dy, *options_of(ctx), seed)
     return None, *gradients, None, None, None
 
 
@@ -100,7 +99,7 @@ def _self_gat_gradients(graph, x, a_dst, a_src, y, positive, stat, s, t, dy, slo
 
 
 define("gat_self_attention(graph, Tensor x, Tensor a_dst, Tensor a_src, float slope, float dropout, Tensor? seed) "
-       "-> (Tensor, Tensor, Tensor, Tensor, Tensor)", _self_gat, _self_gat_fake, "autocast", setup=_gat_setup,
+       "-> (Tensor, Tensor, Tensor, Tensor, Tensor)", _self_gat, _self_gat_fake, "autocast", keep=_gat_kept,
        backward=_self_gat_backward, composed=_self_gat_composed)
 define("gat_self_attention_gradients(graph, Tensor x, Tensor a_dst, Tensor a_src, Tensor y, Tensor positive, "
        "Tensor stat, Tensor s, Tensor t, Tensor dy, float slope, float dropout, Tensor? seed) -> (Tensor, Tensor, Tensor)",

@@ -1,7 +1,7 @@
 """How operators are registered with PyTorch: eager, fake, autograd, forward mode, torch.func and autocast.
 
-The schema of an operator is written foo(graph, ...), and calls.foo takes a Handle there. It is registered as foo(int graph, bool
-loops, ...), with Graph._id, and as foo_on_edges(Tensor edge_index, SymInt nodes, SymInt sources, bool loops, ...) for compiled
+The schema of an operator is written foo(graph, ...), and calls.foo takes a Graph or a Handle there. It is registered as foo(int
+graph, bool loops, ...), with Graph._id, and as foo_on_edges(Tensor edge_index, SymInt nodes, SymInt sources, bool loops, ...) for compiled
 and traced code, which has no Graph: the graph of an edge_index is looked up when the operator runs. With `loops` it is the graph
 with one self loop a node. Its number of edges is then known only to the operator, so that arrays of edge values are
 [edges + nodes], with zeros behind the last edge.
@@ -12,14 +12,15 @@ import torch
 
 from .. import _frameworks
 from . import _private
-from ._graphs import Handle, graph_of_id, num_looped_edges, with_one_loop
+from ._graphs import Handle, graph_of_id, handle_of, num_looped_edges, with_one_loop
+from ..graph import Graph
 
 _library = torch.library.Library("rodeo", "DEF")
 _registered = torch.ops.rodeo
 
 
 class calls:
-    """The operators as functions: calls.spmm(handle, ...) is torch.ops.rodeo.spmm, by a shorter way where nobody watches."""
+    """The operators as functions: calls.spmm(graph, ...) is torch.ops.rodeo.spmm, by a shorter way where nobody watches."""
 
 
 class Sizes(NamedTuple):
@@ -32,16 +33,17 @@ class Sizes(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """How an operator is differentiated and mapped. `args` begins with the Handle, where there is one.
+    """How an operator is differentiated and mapped. `args` begins with the Graph or Handle, where there is one.
 
-    setup(ctx, args, output), backward(ctx, *gradients)   see save(); backward returns a gradient or None for each of args
+    keep(ctx, args, output)   the tensors that backward needs, which saved(ctx) gives
+    backward(ctx, *gradients)   a gradient or None for each of args
     linear      positions of arguments in each of which the result is linear
     jvp(args, tangents)   the tangent of the result, where it is not the sum over `linear`
     composed(*args)   the same result from operators that have all derivatives; NotImplemented where this one has them
     columns     the position of an argument each of whose columns is computed alone: vmap over it is one call
     """
 
-    setup: Any = None
+    keep: Any = lambda ctx, args, output: ()
     backward: Any = None
     linear: tuple = ()
     jvp: Any = None
@@ -55,10 +57,12 @@ def define(schema, compute, fake, autocast=None, *, edge_inputs=(), edge_outputs
     edge_inputs, edge_outputs   positions of arrays of edge values, among the arguments after the graph and the results
     adds_loops                  these arrays are of with_one_loop(graph)
     """
-    name, rules = schema[:schema.index("(")], Rules(**rules)
+    rules = Rules(**rules)
+    name, arguments = schema[:schema.index(")")].split("(")
+    places = _places(arguments.split(", "))
     if "(graph, " not in schema:
-        _register(schema, compute, fake, rules, autocast, 0)
-        setattr(calls, name, staticmethod(_caller(name, compute, rules)))
+        _register(schema, compute, fake, rules, places, autocast, 0)
+        setattr(calls, name, staticmethod(_caller(name, compute, rules, places)))
         return
 
     def compute_of_number(number, loops, *args):
@@ -91,13 +95,28 @@ def define(schema, compute, fake, autocast=None, *, edge_inputs=(), edge_outputs
         edges = edge_index.shape[1]
         return fake(Sizes(nodes, sources, edges + nodes if loops else edges, lambda: edges + nodes), *args)
 
-    _register(schema.replace("(graph, ", "(int graph, bool loops, ", 1), compute_of_number, fake_of_number, rules, autocast, 2)
+    _register(schema.replace("(graph, ", "(int graph, bool loops, ", 1), compute_of_number, fake_of_number, rules, places, autocast, 2)
     # Captured CUDA graphs of the compiler would not look at a changed edge_index.
     unsafe = getattr(torch.Tag, "cudagraph_unsafe", None)
     on_edges = "_on_edges(Tensor edge_index, SymInt nodes, SymInt sources, bool loops, "
-    _register(schema.replace("(graph, ", on_edges, 1), compute_on_edges, fake_on_edges, rules, autocast, 4,
+    _register(schema.replace("(graph, ", on_edges, 1), compute_on_edges, fake_on_edges, rules, places, autocast, 4,
               () if unsafe is None else (unsafe,))
-    setattr(calls, name, staticmethod(_caller(name, lambda handle, *args: compute(handle.graph(), *args), rules)))
+    setattr(calls, name, staticmethod(_caller(name, compute, rules, places)))
+
+
+class Places(NamedTuple):
+    """Of the arguments of an operator."""
+
+    graph: bool     # whether the first one is the graph
+    tensors: list
+    options: slice  # those that are neither stand side by side
+
+
+def _places(arguments):
+    graph = arguments[0] == "graph"
+    tensors = [i for i, argument in enumerate(arguments) if argument.startswith("Tensor")]
+    options = [i for i in range(int(graph), len(arguments)) if i not in tensors]
+    return Places(graph, tensors, slice(options[0], options[-1] + 1) if options else slice(0))
 
 
 def _padded(values, count, size):
@@ -106,7 +125,7 @@ def _padded(values, count, size):
     return torch.cat([values, values.new_zeros((size - count, *values.shape[1:]))])
 
 
-def _register(schema, compute, fake, rules, autocast, leading, tags=()):
+def _register(schema, compute, fake, rules, places, autocast, leading, tags=()):
     """`leading`: how many arguments say which graph."""
     name = schema[:schema.index("(")]
     _library.define(schema, tags=tags)
@@ -115,28 +134,37 @@ def _register(schema, compute, fake, rules, autocast, leading, tags=()):
     torch.library.register_fake(f"rodeo::{name}", fake, lib=_library)
 
     def setup(ctx, inputs, output):
-        rules.setup(ctx, (Handle(tuple(inputs[:leading - 1]), inputs[leading - 1]), *inputs[leading:]), output)
+        if leading:
+            inputs = Handle(tuple(inputs[:leading - 1]), inputs[leading - 1]), *inputs[leading:]
+        _keep(ctx, rules, places, inputs, output)
 
     def backward(ctx, *gradients):
         return (None,) * leading + tuple(rules.backward(ctx, *gradients))[1:]
 
     if rules.backward is not None:
-        torch.library.register_autograd(f"rodeo::{name}", backward if leading else rules.backward,
-                                        setup_context=setup if leading else rules.setup, lib=_library)
+        torch.library.register_autograd(f"rodeo::{name}", backward if leading else rules.backward, setup_context=setup, lib=_library)
     if autocast is not None:
         for device in "cpu", "cuda":
             _library.impl(name, _casting(name, device, autocast), f"Autocast{device.upper()}")
 
 
-def _caller(name, compute, rules):
+def _caller(name, compute, rules, places):
     """Plain tensors skip the dispatcher and its Python keys, which cost as much as a small kernel."""
-    setup, composed, recorded, transformed = rules.setup, rules.composed, None, None
+    composed, recorded, transformed = rules.composed, None, None
+    of_graph, tensors, options = places
     if not _private.SEES_TRANSFORMS:
         rules, composed = rules._replace(linear=(), jvp=None), None
     if rules.backward is not None:
+        keep = rules.keep
+
+        # _keep() of a Graph, with one attribute, and without save_for_backward() of nothing: each costs more than a Python call.
         # Not a static setup_context: PyTorch then inspects the signature of forward in each call.
         def forward(ctx, *args):
-            setup(ctx, args, output := compute(*args))
+            output = compute(*args)
+            kept = keep(ctx, args, output)
+            ctx.kept = args[0] if of_graph else None, 0, args[options]
+            if kept:
+                ctx.save_for_backward(*kept)
             return output
 
         members = {"forward": staticmethod(forward), "backward": staticmethod(rules.backward)}
@@ -147,17 +175,18 @@ def _caller(name, compute, rules):
     forward_level, forward_enabled = _private.forward_level, _private.forward_enabled
     dispatch_modes, autocast_is_on = _private.dispatch_modes, _private.autocast_is_on
     transforms_active, is_grad_enabled = _private.transforms_active, torch.is_grad_enabled
-    plain_types, no_tensors = {torch.Tensor, torch.nn.Parameter}, {int, float, bool, str, type(None), Handle}
+    tensor_type, parameter_type = torch.Tensor, torch.nn.Parameter
 
     def registered(args):
         first = args[0]
+        if isinstance(first, Graph):
+            first = handle_of(first)
         if not isinstance(first, Handle):
             return getattr(_registered, name)(*args)
         return getattr(_registered, name + "_on_edges" if first.on_edges() else name)(*first.key, first.loops, *args[1:])
 
     def call(*args):
-        first = args[0]
-        if is_compiling() or is_tracing() or (type(first) is Handle and len(first.key) > 1):
+        if is_compiling() or is_tracing():
             return registered(args)
         if transforms_active() or (forward_level("_current_level", -1) >= 0 and forward_enabled()):
             result = NotImplemented if composed is None else composed(*args)
@@ -166,13 +195,21 @@ def _caller(name, compute, rules):
             return registered(args) if transformed is None else transformed(*args)
         if dispatch_modes() or autocast_is_on():
             return registered(args)
+        first = args[0]
+        if type(first) is Handle:
+            if first.on_edges():
+                return registered(args)
+            args = (first.graph(), *args[1:])
         records = False
-        for value in args:
+        for i in tensors:
+            value = args[i]
+            if value is None:
+                continue
             kind = type(value)
-            if kind in plain_types:
+            if kind is tensor_type or kind is parameter_type:
                 if value.requires_grad:
                     records = True
-            elif kind not in no_tensors and isinstance(value, torch.Tensor):
+            elif isinstance(value, tensor_type):
                 return registered(args)
         if records and is_grad_enabled():
             if recorded is None:
@@ -181,11 +218,11 @@ def _caller(name, compute, rules):
         return compute(*args)
 
     if rules.linear or rules.jvp:
-        transformed = _transformed(name, call, rules)
+        transformed = _transformed(name, call, rules, places)
     return call
 
 
-def _transformed(name, call, rules):
+def _transformed(name, call, rules, places):
     """The operator under torch.func and in forward mode: each level is taken off, and the next one sees `call` again."""
 
     class Transformed(torch.autograd.Function):
@@ -195,7 +232,7 @@ def _transformed(name, call, rules):
 
         @staticmethod
         def setup_context(ctx, args, output):
-            rules.setup(ctx, args, output)
+            _keep(ctx, rules, places, args, output)
             ctx.set_materialize_grads(False)
             ctx.args = [None if isinstance(a, torch.Tensor) else a for a in args]
             ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
@@ -254,30 +291,35 @@ def flat(tensor):
     return tensor if tensor is None or tensor.is_contiguous() else tensor.contiguous()
 
 
-def save(ctx, handle, *tensors):
-    """Keeps a handle and tensors for backward."""
-    # One attribute, and no save_for_backward() of nothing: each costs more than a Python call.
-    if handle.on_edges():
-        ctx.kept = Handle((None, *handle.key[1:]), handle.loops), 3
-        ctx.save_for_backward(handle.key[0], *tensors)
-        return
-    # The graph lives until backward. A registered operator has two arguments for the handle.
-    ctx.kept = (handle, 0) if handle.plain is not None else (handle._replace(plain=graph_of_id(handle.key[0])), 1)
-    if tensors:
-        ctx.save_for_backward(*tensors)
+def _keep(ctx, rules, places, args, output):
+    """Keeps the graph and what the rules say for backward."""
+    kept, graph, before = rules.keep(ctx, args, output), args[0] if places.graph else None, 0
+    if isinstance(graph, Handle) and graph.on_edges():
+        kept = graph.key[0], *kept
+        graph, before = Handle((None, *graph.key[1:]), graph.loops), 3
+    elif isinstance(graph, Handle) and graph.plain is None:  # the graph lives until backward
+        graph, before = graph._replace(plain=graph_of_id(graph.key[0])), 1
+    ctx.kept = graph, before, args[places.options]  # before: how many more arguments a registered operator has for the graph
+    if kept:
+        ctx.save_for_backward(*kept)
 
 
 def saved(ctx):
-    """(handle, *tensors) of save()."""
-    handle, _ = ctx.kept
-    if not handle.on_edges():
-        return handle, *ctx.saved_tensors
+    """(graph, *tensors) that were kept for backward."""
+    graph = ctx.kept[0]
+    if type(graph) is not Handle or not graph.on_edges():
+        return graph, *ctx.saved_tensors
     edge_index, *tensors = ctx.saved_tensors
-    return Handle((edge_index, *handle.key[1:]), handle.loops), *tensors
+    return Handle((edge_index, *graph.key[1:]), graph.loops), *tensors
+
+
+def options_of(ctx):
+    """The arguments of the call that are neither the graph nor tensors."""
+    return ctx.kept[2]
 
 
 def needs_gradient(ctx, argument):
-    """Whether an argument needs a gradient. The handle is argument 0."""
+    """Whether an argument needs a gradient. The graph is argument 0."""
     return ctx.needs_input_grad[argument + ctx.kept[1]]
 
 

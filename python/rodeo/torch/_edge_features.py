@@ -4,8 +4,8 @@ import torch
 from .. import _core
 from . import _private
 from ..graph import Graph
-from ._define import calls, composed_gradients, define, flat, needs_gradient, save, saved
-from ._graphs import handle_of, with_one_loop
+from ._define import calls, composed_gradients, define, flat, needs_gradient, options_of, saved
+from ._graphs import Handle, graph_of_handle, with_one_loop
 
 REDUCES = ("add", "sum", "mean", "max", "min")
 
@@ -53,9 +53,9 @@ def _with_loops(graph, features, constant, reduce):
     if constant is not None:
         fill = constant.to(features.dtype).expand(loops, features.size(1))
     elif reduce in ("max", "min"):
-        fill = calls.spmm(handle_of(at.of_target), chosen, None, reduce, "auto", False)
+        fill = calls.spmm(at.of_target, chosen, None, reduce, "auto", False)
     else:
-        fill = calls.edge_sum(handle_of(at.plain), chosen, False)
+        fill = calls.edge_sum(at.plain, chosen, False)
         if reduce == "mean":
             fill = fill / at.counts.to(fill.dtype)
     return torch.cat([chosen, fill[:loops]]).index_select(0, at.order)
@@ -80,26 +80,26 @@ def _gradient(graph, features, dy, constant, reduce):
     return result
 
 
-def _setup(ctx, inputs, output):
-    graph, features, constant, ctx.reduce = inputs
-    ctx.constant = constant is not None
-    save(ctx, graph, features)
+def _kept(ctx, args, output):
+    ctx.constant = args[2] is not None
+    return args[1:2]
 
 
 def _backward(ctx, dy):
-    handle, features = saved(ctx)
+    graph, features = saved(ctx)
+    reduce, = options_of(ctx)
     if not torch.is_grad_enabled():
-        return None, calls.with_loop_features_gradient(handle, features, dy, ctx.constant, ctx.reduce), None, None
-    if handle.on_edges():
+        return None, calls.with_loop_features_gradient(graph, features, dy, ctx.constant, reduce), None, None
+    if isinstance(graph, Handle) and graph.on_edges():
         raise NotImplementedError("[with_loop_features] has no second derivative in compiled code with an edge_index: give a "
                                   "rodeo.Graph")
     constant = features.new_zeros((1, 1)) if ctx.constant else None  # whatever it is, it has no part in the gradient
-    return None, *composed_gradients(lambda f: _with_loops(handle.graph(), f, constant, ctx.reduce), (features,),
+    return None, *composed_gradients(lambda f: _with_loops(graph_of_handle(graph), f, constant, reduce), (features,),
                                      [needs_gradient(ctx, 1)], dy), None, None
 
 
 define("with_loop_features(graph, Tensor features, Tensor? constant, str reduce) -> Tensor", _with_loops,
-       lambda sizes, features, *_: features.new_empty((sizes.num_looped_edges(), features.shape[1])), setup=_setup,
-       backward=_backward, composed=lambda handle, *args: _with_loops(handle.graph(), *args), edge_outputs=(0,), adds_loops=True)
+       lambda sizes, features, *_: features.new_empty((sizes.num_looped_edges(), features.shape[1])), keep=_kept,
+       backward=_backward, composed=lambda graph, *args: _with_loops(graph_of_handle(graph), *args), edge_outputs=(0,), adds_loops=True)
 define("with_loop_features_gradient(graph, Tensor features, Tensor dy, bool constant, str reduce) -> Tensor", _gradient,
        lambda sizes, features, *_: features.new_empty(features.shape), edge_inputs=(1,), adds_loops=True)

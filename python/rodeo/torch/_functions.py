@@ -6,7 +6,6 @@ from torch import Tensor
 
 from . import _attention_ops, _fused_attention, _ops  # noqa: F401  (register the operators)
 from ._define import calls
-from ._graphs import handle_of
 from ..graph import Graph
 from ..ops import GcnGraph, refuse_gradient
 
@@ -23,7 +22,7 @@ def spmm(graph: Graph, x: Tensor, weight: Optional[Tensor] = None, *, reduce: st
 
     ValueError, too, for unknown names and for an algorithm that the device or dtype does not have.
     """
-    return calls.spmm(handle_of(graph), x, weight, reduce, algorithm, False)
+    return calls.spmm(graph, x, weight, reduce, algorithm, False)
 
 
 def sddmm(graph: Graph, b1: Tensor, b2: Tensor, *, op: str = "dot", weight: Optional[Tensor] = None) -> Tensor:
@@ -33,7 +32,7 @@ def sddmm(graph: Graph, b1: Tensor, b2: Tensor, *, op: str = "dot", weight: Opti
     op      "dot" gives [edges] or [edges, heads]; "add" and "mul" give [edges, k] or [edges, heads, k]
     weight  [edges], of any floating dtype; default: ones. It is a ValueError in any other shape
     """
-    s = calls.sddmm(handle_of(graph), b1, b2, op)
+    s = calls.sddmm(graph, b1, b2, op)
     if weight is None:
         return s
     if weight.shape != (graph.num_edges,) or weight.device != s.device:
@@ -46,12 +45,12 @@ def edge_softmax(graph: Graph, score: Tensor) -> Tensor:
 
     Autocast runs it in f32.
     """
-    return calls.edge_softmax(handle_of(graph), score)
+    return calls.edge_softmax(graph, score)
 
 
 def edge_sum(graph: Graph, x: Tensor) -> Tensor:
     """y[i] = sum of x[e] over the edges e of target i, with a gradient.   x [edges] or [edges, k] -> [nodes] or [nodes, k]."""
-    return calls.edge_sum(handle_of(graph), x, False)
+    return calls.edge_sum(graph, x, False)
 
 
 def permute(graph: Graph, values: Tensor, missing: float = 1.0) -> Tensor:
@@ -61,7 +60,7 @@ def permute(graph: Graph, values: Tensor, missing: float = 1.0) -> Tensor:
     missing  the value of added self loops
     returns  [edges, ...] in the order of the graph
     """
-    return calls.permute(handle_of(graph), values, float(missing))
+    return calls.permute(graph, values, float(missing))
 
 
 def gat_attention(graph: Graph, s: Tensor, t: Tensor, x: Tensor, *, negative_slope: float = 0.2, dropout: float = 0.0,
@@ -75,7 +74,7 @@ def gat_attention(graph: Graph, s: Tensor, t: Tensor, x: Tensor, *, negative_slo
     seed     int64 [1] on the device of x, of which the mask is a function; default with dropout: drawn from PyTorch's
              generator of that device, anew in each replay of a torch.cuda.graph
     """
-    return attention(handle_of(graph), s, t, x, negative_slope, dropout, seed)
+    return attention(graph, s, t, x, negative_slope, dropout, seed)
 
 
 def _draw_seed(dropout, x):
@@ -110,7 +109,7 @@ def dot_attention(graph: Graph, q: Tensor, key: Tensor, v: Tensor, *, bias: Opti
 
     On CUDA, heads of more than 512 bytes keep arrays of edge size.
     """
-    return dot(handle_of(graph), q, key, v, bias, edge, scale, dropout, seed)
+    return dot(graph, q, key, v, bias, edge, scale, dropout, seed)
 
 
 def gatv2_attention(graph: Graph, l: Tensor, r: Tensor, a: Tensor, *, edge: Optional[Tensor] = None,  # noqa: E741
@@ -126,7 +125,7 @@ def gatv2_attention(graph: Graph, l: Tensor, r: Tensor, a: Tensor, *, edge: Opti
 
     On CUDA, heads of more than 512 bytes keep arrays of edge size.
     """
-    return gatv2(handle_of(graph), l, r, a, edge, negative_slope, dropout, seed)
+    return gatv2(graph, l, r, a, edge, negative_slope, dropout, seed)
 
 
 def dot(handle, q, key, v, bias, edge, scale, dropout, seed=None):
@@ -151,7 +150,7 @@ def gcn_propagate(normalized: GcnGraph, x: Tensor) -> Tensor:
     Weights and scale are constants: a ValueError where they require gradients. scale is f32 for 16-bit x.
     """
     refuse_gradient("gcn_propagate", normalized.weight, normalized.scale)
-    return calls.gcn_propagate(handle_of(normalized.graph), normalized.scale, x, normalized.weight, False)
+    return calls.gcn_propagate(normalized.graph, normalized.scale, x, normalized.weight, False)
 
 
 def segment_reduce(x: Tensor, offsets: Tensor, reduce: str = "sum") -> Tensor:

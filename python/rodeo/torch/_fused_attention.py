@@ -3,7 +3,7 @@ import torch
 
 from .. import _core
 from ._attention_ops import weights_of
-from ._define import calls, composed_gradients, define, flat, needs_gradient, save, saved
+from ._define import calls, composed_gradients, define, flat, needs_gradient, options_of, saved
 
 
 def covers(x, columns):
@@ -16,10 +16,9 @@ def _state(sizes, x, columns):
     return x.new_empty((sizes.num_nodes, x.shape[1], columns)), x.new_empty((sizes.num_nodes, x.shape[1]), dtype=wide)
 
 
-def _setup(ctx, inputs, output):
-    graph, *tensors, ctx.factor, ctx.dropout, seed = inputs
-    save(ctx, graph, *tensors, seed, *output)
+def _kept(ctx, args, output):
     ctx.set_materialize_grads(False)
+    return *args[1:-3], args[-1], *output
 
 
 def _backward(composed, name):
@@ -35,14 +34,14 @@ def _backward(composed, name):
                 all_inputs = list(tensors)
                 for i, x in zip(some, inputs):
                     all_inputs[i] = x
-                return composed(graph, *all_inputs, ctx.factor, ctx.dropout, seed)[0]
+                return composed(graph, *all_inputs, *options_of(ctx), seed)[0]
 
             given = composed_gradients(again, [tensors[i] for i in some], [needs_gradient(ctx, i + 1) for i in some], dy)
             gradients = [None] * len(tensors)
             for i, gradient in zip(some, given):
                 gradients[i] = gradient
         else:
-            gradients = getattr(calls, name)(graph, *tensors, y, lse, dy, ctx.factor, ctx.dropout, seed)
+            gradients = getattr(calls, name)(graph, *tensors, y, lse, dy, *options_of(ctx), seed)
             gradients = [g if x is not None else None for g, x in zip(gradients, tensors)]
         return None, *gradients, *rest
     return backward
@@ -80,7 +79,7 @@ def _dot_gradients(graph, q, key, v, bias, edge, y, lse, dy, scale, dropout, see
 
 _OPERANDS = "graph, Tensor q, Tensor key, Tensor v, Tensor? bias, Tensor? edge, "
 define(f"dot_attention({_OPERANDS}float scale, float dropout, Tensor? seed) -> (Tensor, Tensor)", _dot,
-       lambda sizes, q, key, v, *_: _state(sizes, q, v.shape[2]), "autocast", setup=_setup,
+       lambda sizes, q, key, v, *_: _state(sizes, q, v.shape[2]), "autocast", keep=_kept,
        backward=_backward(dot_composed, "dot_attention_gradients"), composed=dot_composed, edge_inputs=(3, 4))
 define(f"dot_attention_gradients({_OPERANDS}Tensor y, Tensor lse, Tensor dy, float scale, float dropout, Tensor? seed) "
        "-> (Tensor, Tensor, Tensor, Tensor, Tensor)", _dot_gradients,
@@ -108,7 +107,7 @@ def _gatv2_gradients(graph, l, r, a, edge, y, lse, dy, slope, dropout, seed):
 
 _OPERANDS = "graph, Tensor l, Tensor r, Tensor a, Tensor? edge, "
 define(f"gatv2_attention({_OPERANDS}float slope, float dropout, Tensor? seed) -> (Tensor, Tensor)", _gatv2,
-       lambda sizes, l, *_: _state(sizes, l, l.shape[2]), "autocast", setup=_setup,
+       lambda sizes, l, *_: _state(sizes, l, l.shape[2]), "autocast", keep=_kept,
        backward=_backward(gatv2_composed, "gatv2_attention_gradients"), composed=gatv2_composed, edge_inputs=(3,))
 define(f"gatv2_attention_gradients({_OPERANDS}Tensor y, Tensor lse, Tensor dy, float slope, float dropout, Tensor? seed) "
        "-> (Tensor, Tensor, Tensor, Tensor)", _gatv2_gradients,

@@ -44,6 +44,11 @@ def handle_of(graph):
     return Handle((graph._id,), False, graph)
 
 
+def graph_of_handle(graph):
+    """The Graph of what operators are told: of a Handle, or a Graph itself."""
+    return graph if isinstance(graph, Graph) else graph.graph()
+
+
 def graph_of(edge_index: Any, num_nodes: int, num_sources: Optional[int] = None) -> Graph:
     """The Graph of an edge_index tensor. Kept while the tensor lives and is not changed in place, for the last 32.
 

@@ -6,8 +6,8 @@ torch.func and forward mode, are of the same function, composed from the other o
 import torch
 
 from .. import _core
-from ._define import calls, composed_gradients, define, flat, needs_gradient, save, saved
-from ._graphs import edge_ends, inverse_counts, normalized
+from ._define import calls, composed_gradients, define, flat, needs_gradient, options_of, saved
+from ._graphs import edge_ends, graph_of_handle, inverse_counts, normalized
 
 
 def _like(x):
@@ -19,7 +19,8 @@ def _like(x):
 
 def _spmm(graph, x, weight, reduce, algorithm="auto", transposed=False):
     if not transposed:
-        return _core.spmm(graph._core, flat(x), flat(weight), reduce, algorithm, None)
+        return _core.spmm(graph._core, x if x.is_contiguous() else x.contiguous(), weight if weight is None else flat(weight), reduce,
+                          algorithm, None)
     if reduce != "sum":
         raise ValueError(f"[spmm] transposed is for sums, got reduce={reduce!r}")
     back = graph.T
@@ -31,38 +32,35 @@ def _spmm_fake(sizes, x, weight, reduce, algorithm="auto", transposed=False):
     return x.new_empty((sizes.num_sources if transposed else sizes.num_nodes, *x.shape[1:]))
 
 
-def _spmm_setup(ctx, inputs, output):
-    graph, x, weight, ctx.reduce, ctx.algorithm, ctx.transposed = inputs
+def _spmm_kept(ctx, args, output):
     # The gradient of x in a sum or mean without weights needs the graph alone: x may be freed.
-    if weight is None and ctx.reduce in ("sum", "mean"):
-        save(ctx, graph)
-    else:
-        save(ctx, graph, x, weight)
+    return () if args[2] is None and args[3] in ("sum", "mean") else args[1:3]
 
 
 def _spmm_backward(ctx, dy):
     graph, *kept = saved(ctx)
     x, weight = kept or (None, None)
+    reduce, algorithm, transposed = options_of(ctx)
     needed = needs_gradient(ctx, 1), weight is not None and needs_gradient(ctx, 2)
-    if ctx.reduce in ("max", "min"):
+    if reduce in ("max", "min"):
         if torch.is_grad_enabled():
-            dx, dweight = composed_gradients(lambda *inputs: _extremum(graph, *inputs, ctx.reduce), (x, weight), needed, dy)
+            dx, dweight = composed_gradients(lambda *inputs: _extremum(graph, *inputs, reduce), (x, weight), needed, dy)
         else:
-            dweight, dx = calls.spmm_gradients(graph, x, weight, dy, ctx.reduce, needed[1], needed[0])
+            dweight, dx = calls.spmm_gradients(graph, x, weight, dy, reduce, needed[1], needed[0])
     else:
-        if ctx.reduce == "mean":
+        if reduce == "mean":
             dy = calls.over_counts(graph, dy)
-        dx = calls.spmm(graph, dy, weight, "sum", ctx.algorithm, not ctx.transposed) if needed[0] else None
-        ends = (x, dy) if ctx.transposed else (dy, x)
+        dx = calls.spmm(graph, dy, weight, "sum", algorithm, not transposed) if needed[0] else None
+        ends = (x, dy) if transposed else (dy, x)
         dweight = calls.sddmm(graph, *ends, "dot") if needed[1] else None
     return None, dx if needed[0] else None, dweight if needed[1] else None, None, None, None
 
 
-def _extremum(handle, x, weight, reduce, *_):
+def _extremum(graph, x, weight, reduce, *_):
     """reduce="max" or "min" as a choice of edges, the first with the extremum, and a gather."""
     if reduce not in ("max", "min"):
         return NotImplemented
-    graph = handle.graph()
+    graph = graph_of_handle(graph)
     sources, targets = edge_ends(graph)
     at, scale = x[sources], None
     if weight is not None:
@@ -86,7 +84,7 @@ def _first_extremum(values, targets, rows, reduce):
 
 
 define("spmm(graph, Tensor x, Tensor? weight, str reduce, str algorithm=\"auto\", bool transposed=False) -> Tensor", _spmm,
-       _spmm_fake, "autocast", setup=_spmm_setup, backward=_spmm_backward, linear=(1, 2), columns=1, composed=_extremum,
+       _spmm_fake, "autocast", keep=_spmm_kept, backward=_spmm_backward, linear=(1, 2), columns=1, composed=_extremum,
        edge_inputs=(1,))
 
 
@@ -110,12 +108,7 @@ def _over_counts(graph, x):
     return (x * scale.view(-1, *[1] * (x.dim() - 1))).to(x.dtype)
 
 
-def _graph_setup(ctx, inputs, output):
-    save(ctx, inputs[0])
-    ctx.rest = inputs[2:]
-
-
-define("over_counts(graph, Tensor x) -> Tensor", _over_counts, lambda sizes, x: _like(x), setup=_graph_setup,
+define("over_counts(graph, Tensor x) -> Tensor", _over_counts, lambda sizes, x: _like(x),
        backward=lambda ctx, dy: (None, calls.over_counts(*saved(ctx), dy)), linear=(1,), columns=1)
 
 # gcn: D^-1/2 (A + I) D^-1/2 x of a graph without edge weights
@@ -127,8 +120,7 @@ def _gcn(graph, x, transposed):
 
 
 define("gcn(graph, Tensor x, bool transposed) -> Tensor", _gcn, lambda sizes, x, transposed: _like(x), "autocast",
-       setup=_graph_setup, backward=lambda ctx, dy: (None, calls.gcn(*saved(ctx), dy, not ctx.rest[0]), None), linear=(1,),
-       columns=1)
+       backward=lambda ctx, dy: (None, calls.gcn(*saved(ctx), dy, not options_of(ctx)[0]), None), linear=(1,), columns=1)
 
 # gcn_propagate has a scale and weights [edges] of the graph: constants
 
@@ -141,19 +133,14 @@ def _propagate(graph, scale, x, weight, transposed):
     return _core.gcn_propagate(graph._core, flat(scale), flat(x), weight, None)
 
 
-def _propagate_setup(ctx, inputs, output):
-    graph, scale, _, weight, ctx.transposed = inputs
-    save(ctx, graph, scale, weight)
-
-
 def _propagate_backward(ctx, dy):
     graph, scale, weight = saved(ctx)
-    return None, None, calls.gcn_propagate(graph, scale, dy, weight, not ctx.transposed), None, None
+    return None, None, calls.gcn_propagate(graph, scale, dy, weight, not options_of(ctx)[0]), None, None
 
 
 define("gcn_propagate(graph, Tensor scale, Tensor x, Tensor? weight, bool transposed) -> Tensor", _propagate,
-       lambda sizes, scale, x, weight, transposed: _like(x), "autocast", setup=_propagate_setup, backward=_propagate_backward,
-       linear=(2,), columns=2, edge_inputs=(2,))
+       lambda sizes, scale, x, weight, transposed: _like(x), "autocast", keep=lambda ctx, args, output: (args[1], args[3]),
+       backward=_propagate_backward, linear=(2,), columns=2, edge_inputs=(2,))
 
 # sddmm
 
@@ -163,24 +150,24 @@ def _sddmm_fake(sizes, b1, b2, op):
     return b1.new_empty((sizes.num_edges, *tail))
 
 
-def _sddmm_setup(ctx, inputs, output):
-    graph, b1, b2, ctx.op = inputs
-    if ctx.op == "add":
-        ctx.shapes = b1.shape, b2.shape
-        save(ctx, graph)
-    else:
-        save(ctx, graph, b1, b2)
+def _sddmm_kept(ctx, args, output):
+    _, b1, b2, op = args
+    if op != "add":
+        return b1, b2
+    ctx.shapes = b1.shape, b2.shape
+    return ()
 
 
 def _sddmm_backward(ctx, ds):
     graph, *ends = saved(ctx)
+    op, = options_of(ctx)
     gradients = [None, None]
     for side in 0, 1:  # of targets, of sources
         if not needs_gradient(ctx, 1 + side):
             continue
-        if ctx.op == "add":
+        if op == "add":
             gradients[side] = calls.edge_sum(graph, ds.flatten(1), bool(side)).view(ctx.shapes[side])
-        elif ctx.op == "dot":
+        elif op == "dot":
             gradients[side] = calls.spmm(graph, ends[1 - side], ds, "sum", "auto", bool(side))
         else:  # every column is a head
             columns = calls.spmm(graph, ends[1 - side].flatten(1).unsqueeze(-1), ds.flatten(1), "sum", "auto", bool(side))
@@ -199,7 +186,7 @@ def _sddmm_tangent(args, tangents):
 
 define("sddmm(graph, Tensor b1, Tensor b2, str op) -> Tensor",
        lambda graph, b1, b2, op: _core.sddmm(graph._core, flat(b1), flat(b2), op, None, None), _sddmm_fake, "autocast",
-       setup=_sddmm_setup, backward=_sddmm_backward, jvp=_sddmm_tangent, edge_outputs=(0,))
+       keep=_sddmm_kept, backward=_sddmm_backward, jvp=_sddmm_tangent, edge_outputs=(0,))
 
 # edge_softmax. Its Jacobian is symmetric
 
@@ -216,7 +203,7 @@ def _softmax_backward(ctx, dy):
 
 
 define("edge_softmax(graph, Tensor score) -> Tensor", lambda graph, score: _core.edge_softmax(graph._core, flat(score), None),
-       lambda sizes, score: score.new_empty(score.shape), torch.float32, setup=lambda ctx, inputs, output: save(ctx, *inputs),
+       lambda sizes, score: score.new_empty(score.shape), torch.float32, keep=lambda ctx, args, output: args[1:],
        backward=_softmax_backward, jvp=lambda args, tangents: _softmax_product(*args, tangents[1]), edge_inputs=(0,),
        edge_outputs=(0,))
 define("edge_softmax_gradient(graph, Tensor score, Tensor dy) -> Tensor",
@@ -236,11 +223,11 @@ def _of_ends(graph, x, transposed=False):
 define("edge_sum(graph, Tensor x, bool transposed=False) -> Tensor",
        lambda graph, x, transposed=False: _core.edge_sum(graph._core, flat(x), transposed, None),
        lambda sizes, x, transposed=False: x.new_empty((sizes.num_sources if transposed else sizes.num_nodes, *x.shape[1:])),
-       setup=_graph_setup, backward=lambda ctx, dy: (None, calls.of_ends(*saved(ctx), dy, *ctx.rest), None), linear=(1,),
-       columns=1, edge_inputs=(0,))
+       backward=lambda ctx, dy: (None, calls.of_ends(*saved(ctx), dy, *options_of(ctx)), None), linear=(1,), columns=1,
+       edge_inputs=(0,))
 define("of_ends(graph, Tensor x, bool transposed=False) -> Tensor", _of_ends,
-       lambda sizes, x, transposed=False: x.new_empty((sizes.num_edges, *x.shape[1:])), setup=_graph_setup,
-       backward=lambda ctx, dy: (None, calls.edge_sum(*saved(ctx), dy, *ctx.rest), None), linear=(1,), columns=1,
+       lambda sizes, x, transposed=False: x.new_empty((sizes.num_edges, *x.shape[1:])),
+       backward=lambda ctx, dy: (None, calls.edge_sum(*saved(ctx), dy, *options_of(ctx)), None), linear=(1,), columns=1,
        edge_outputs=(0,))
 
 # edge_ends: the source and the target of each edge, [edges, 2]. `like` tells the device
@@ -251,19 +238,14 @@ define("edge_ends(graph, Tensor like) -> Tensor", lambda graph, like: torch.stac
 # edge_dropout: the mask that attention draws, for weights [edges, heads]
 
 
-def _dropout_setup(ctx, inputs, output):
-    graph, _, ctx.dropout, seed = inputs
-    save(ctx, graph, seed)
-
-
 def _dropout_backward(ctx, dy):
     graph, seed = saved(ctx)
-    return None, calls.edge_dropout(graph, dy, ctx.dropout, seed), None, None
+    return None, calls.edge_dropout(graph, dy, *options_of(ctx), seed), None, None
 
 
 define("edge_dropout(graph, Tensor x, float dropout, Tensor seed) -> Tensor",
        lambda graph, x, dropout, seed: _core.edge_dropout(graph._core, flat(x), dropout, flat(seed)),
-       lambda sizes, x, dropout, seed: _like(x), setup=_dropout_setup, backward=_dropout_backward, linear=(1,),
+       lambda sizes, x, dropout, seed: _like(x), keep=lambda ctx, args, output: args[3:], backward=_dropout_backward, linear=(1,),
        edge_inputs=(0,), edge_outputs=(0,))
 
 # permute: edge values from the order of edge_index
@@ -274,9 +256,9 @@ def _permute(graph, values, missing):
     return permuted.clone() if permuted is values else permuted
 
 
-def _permute_setup(ctx, inputs, output):
-    save(ctx, inputs[0])
-    ctx.count = inputs[1].shape[0]
+def _permute_kept(ctx, args, output):
+    ctx.count = args[1].shape[0]
+    return ()
 
 
 def _permute_gradient(graph, dy, count):
@@ -293,19 +275,14 @@ def _permute_gradient(graph, dy, count):
 
 
 define("permute(graph, Tensor values, float missing) -> Tensor", _permute,
-       lambda sizes, values, missing: values.new_empty((sizes.num_edges, *values.shape[1:])), setup=_permute_setup,
+       lambda sizes, values, missing: values.new_empty((sizes.num_edges, *values.shape[1:])), keep=_permute_kept,
        backward=lambda ctx, dy: (None, calls.permute_gradient(*saved(ctx), dy, ctx.count), None),
        jvp=lambda args, tangents: calls.permute(args[0], tangents[1], 0.0), columns=1, edge_outputs=(0,))
 define("permute_gradient(graph, Tensor dy, SymInt count) -> Tensor", _permute_gradient,
-       lambda sizes, dy, count: dy.new_empty((count, *dy.shape[1:])), setup=_graph_setup,
+       lambda sizes, dy, count: dy.new_empty((count, *dy.shape[1:])),
        backward=lambda ctx, dy: (None, calls.permute(*saved(ctx), dy, 0.0), None), linear=(1,), columns=1, edge_inputs=(0,))
 
 # segment_reduce
-
-
-def _segment_setup(ctx, inputs, output):
-    x, offsets, ctx.reduce = inputs
-    ctx.save_for_backward(x, offsets)
 
 
 def _segment_composed(x, offsets, reduce):
@@ -319,15 +296,16 @@ def _segment_composed(x, offsets, reduce):
 
 
 def _segment_backward(ctx, dy):
-    x, offsets = ctx.saved_tensors
+    _, x, offsets = saved(ctx)
+    reduce, = options_of(ctx)
     if torch.is_grad_enabled():
-        return *composed_gradients(lambda x: _segment_composed(x, offsets, ctx.reduce), (x,), [True], dy), None, None
-    return calls.segment_reduce_gradient(x, offsets, ctx.reduce, dy), None, None
+        return *composed_gradients(lambda x: _segment_composed(x, offsets, reduce), (x,), [True], dy), None, None
+    return calls.segment_reduce_gradient(x, offsets, reduce, dy), None, None
 
 
 define("segment_reduce(Tensor x, Tensor offsets, str reduce) -> Tensor",
        lambda x, offsets, reduce: _core.segment_reduce(flat(x), flat(offsets), reduce, None),
-       lambda x, offsets, reduce: x.new_empty((offsets.shape[0] - 1, *x.shape[1:])), setup=_segment_setup,
+       lambda x, offsets, reduce: x.new_empty((offsets.shape[0] - 1, *x.shape[1:])), keep=lambda ctx, args, output: args[:2],
        backward=_segment_backward, composed=_segment_composed)
 define("segment_reduce_gradient(Tensor x, Tensor offsets, str reduce, Tensor dy) -> Tensor",
        lambda x, offsets, reduce, dy: _core.segment_reduce_gradient(flat(x), flat(offsets), reduce, flat(dy)),
