@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from ._define import calls
-from ._graphs import Handle, graph_of, handle_of, is_sparse, of_sparse
+from ._graphs import Handle, edge_ends, graph_of, handle_of, is_sparse, of_sparse
 from ..graph import Graph
 
 
@@ -204,6 +204,20 @@ def _weights(edge_index, edge_weight):
     """_adjacency of weights [edges] or [edges, 1]."""
     edge_index, edge_weight = _adjacency(edge_index, edge_weight)
     return edge_index, edge_weight.squeeze(1) if edge_weight is not None and edge_weight.dim() == 2 else edge_weight
+
+
+def _weights_with_loops(matrix, graph, weight, fill):
+    """The values of a sparse matrix after PyG's gcn_norm has added self loops: `fill` is added to those of torch.sparse that are
+    there, and takes the place of those of a SparseTensor."""
+    sources, targets = edge_ends(graph)
+    loops = sources == targets
+    if graph.edge_ids is not None:
+        loops = torch.empty_like(loops).scatter(0, graph.edge_ids, loops)
+    if isinstance(matrix, torch.Tensor):
+        return weight + fill * loops.to(weight.dtype)
+    if weight is None:
+        return None if fill == 1.0 else torch.ones(loops.shape, device=loops.device).masked_fill(loops, fill)
+    return weight.masked_fill(loops, fill)
 
 
 def _graph_for(edge_index, nodes, sources=None):

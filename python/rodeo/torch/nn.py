@@ -9,8 +9,9 @@ from ._define import calls
 from ._aggregations import aggregate, names_of
 from ._attention_layers import GATConv, GATv2Conv, TransformerConv
 from ._cheb_conv import ChebConv
+from ._graphs import is_sparse
 from ._layers import (EdgeIndex, Features, Layer, _adjacency, _bipartite, _check_rest, _check_width, _ends_of, _give_width,
-                      _graph_for, _linear, _nodes_of, _over_nodes, _reset, _spmm, _weights)
+                      _graph_for, _linear, _nodes_of, _over_nodes, _reset, _spmm, _weights, _weights_with_loops)
 from ._hetero_conv import HeteroConv
 from ._hgt_conv import HGTConv
 from ._pna_conv import PNAConv
@@ -30,6 +31,13 @@ def __getattr__(name: str) -> Any:
 
 class _GcnBase(Layer):
     """D^-1/2 (A + I) D^-1/2 x with PyG's options."""
+
+    def _adjacency(self, edge_index, edge_weight):
+        """_weights(). Of a sparse matrix with self loops as PyG's gcn_norm reads it."""
+        graph, weight = _weights(edge_index, edge_weight)
+        if edge_weight is None and self.normalize and self.add_self_loops and is_sparse(edge_index):
+            weight = _weights_with_loops(edge_index, graph, weight, 2.0 if self.improved else 1.0)
+        return graph, weight
 
     def _propagate(self, x, edge_index, edge_weight):
         handle = _graph_for(edge_index, _nodes_of(x))
@@ -89,7 +97,7 @@ class GCNConv(_GcnBase):
             nn.init.zeros_(self.bias)
 
     def forward(self, x: Tensor, edge_index: EdgeIndex, edge_weight: Optional[Tensor] = None) -> Tensor:
-        edge_index, edge_weight = _weights(edge_index, edge_weight)
+        edge_index, edge_weight = self._adjacency(edge_index, edge_weight)
         if self.in_channels < self.out_channels and x.layout == torch.strided:  # the narrower side is cheaper to aggregate
             y = self.lin(self._propagate(x, edge_index, edge_weight))
         else:
@@ -122,7 +130,7 @@ class SGConv(_GcnBase):
         self._cached_x = None
 
     def forward(self, x: Tensor, edge_index: EdgeIndex, edge_weight: Optional[Tensor] = None) -> Tensor:
-        edge_index, edge_weight = _weights(edge_index, edge_weight)
+        edge_index, edge_weight = self._adjacency(edge_index, edge_weight)
         if not self.cached or self._cached_x is None:
             for _ in range(self.K):
                 x = self._propagate(x, edge_index, edge_weight)
@@ -153,7 +161,7 @@ class APPNP(_GcnBase):
         pass
 
     def forward(self, x: Tensor, edge_index: EdgeIndex, edge_weight: Optional[Tensor] = None) -> Tensor:
-        edge_index, edge_weight = _weights(edge_index, edge_weight)
+        edge_index, edge_weight = self._adjacency(edge_index, edge_weight)
         first = x
         drops = self.dropout > 0 and self.training
         if drops:
@@ -270,6 +278,10 @@ class GINConv(Layer):
 
     def __init__(self, nn: torch.nn.Module, eps: float = 0.0, train_eps: bool = False, **kwargs: Any) -> None:
         super().__init__()
+        self._make(nn, eps, train_eps, kwargs)
+        GINConv.reset_parameters(self)
+
+    def _make(self, nn, eps, train_eps, kwargs):
         _check_rest(type(self).__name__, kwargs)
         self.nn, self.initial_eps = nn, eps
         if train_eps:
@@ -277,7 +289,6 @@ class GINConv(Layer):
         else:
             self.register_buffer("eps", torch.full((1,), float(eps)))
         self.lin: Optional[torch.nn.Module] = None
-        GINConv.reset_parameters(self)
 
     def reset_parameters(self) -> None:
         _reset(self.nn)
@@ -304,13 +315,15 @@ class GINEConv(GINConv):
 
     def __init__(self, nn: torch.nn.Module, eps: float = 0.0, train_eps: bool = False, edge_dim: Optional[int] = None,
                  **kwargs: Any) -> None:
-        super().__init__(nn, eps, train_eps, **kwargs)
+        Layer.__init__(self)
+        self._make(nn, eps, train_eps, kwargs)
         if edge_dim is not None:
             first = nn[0] if isinstance(nn, torch.nn.Sequential) else nn
             width = getattr(first, "in_features", getattr(first, "in_channels", None))
             if width is None:
                 raise ValueError("GINEConv: edge_dim needs a network that begins with a linear map, to know its width")
             self.lin = _linear(edge_dim, width, True)
+        self.reset_parameters()
 
     def forward(self, x: Features, edge_index: EdgeIndex,  # type: ignore[override]
                 edge_attr: Optional[Tensor] = None, size: Optional[Tuple[int, int]] = None) -> Tensor:
