@@ -38,18 +38,29 @@
 namespace rodeo::bench {
 namespace {
 
-/// Moves the features to the host, and counts which rows batches read: returns what `describe` says.
-std::string move_features(const SampleSettings& s, SampleData& data) {
-  const Tensor x = page_locked_of_host(data.x.shape(), data.x.dtype(), s.device, s.ranks);
-  if (ranks_of_host(s.ranks).rank == 0) x.copy_from(data.x);
-  synchronize(s.device);
-  s.ranks.barrier();
-  data.x = x;
+/// The nodes whose features the rank draws: its own with peers, else all.
+std::shared_ptr<const NodePartition> feature_rows(const SampleSettings& s, std::int64_t nodes) {
+  return cut_features(nodes, s.features_on == FeaturesOn::kPeers ? s.ranks : Communicator());
+}
+
+/// Moves the features to the host or says that they are cut among ranks, and counts which rows batches read:
+/// returns what `describe` says.
+std::string place_features(const SampleSettings& s, SampleData& data) {
+  if (s.features_on == FeaturesOn::kDevice) return "on the device";
   const MiniBatchTraining batches{.batches = MiniBatches(data.train, data.graph.rows(), s.batch, 0, s.device),
                                   .sampler = NeighborSampler(data.graph, {s.fanout}),
                                   .batch_size = s.batch};
   TrainOptions options;
   options.feature_cache_mib = s.cache_mib;
+  if (s.features_on == FeaturesOn::kPeers) {
+    data.peers = std::make_shared<PeerFeatures>(data.x, feature_rows(s, data.graph.rows()));
+    return describe(*data.peers, hottest_rows(*data.peers, batches, options));
+  }
+  const Tensor x = page_locked_of_host(data.x.shape(), data.x.dtype(), s.device, s.ranks);
+  if (ranks_of_host(s.ranks).rank == 0) x.copy_from(data.x);
+  synchronize(s.device);
+  s.ranks.barrier();
+  data.x = x;
   HottestRows hottest = hottest_rows(data.x, batches, options);
   const std::string text = describe(data.x, hottest, ranks_of_host(s.ranks).size);
   data.cache = std::move(hottest.cache);
@@ -80,7 +91,8 @@ SampleData make_data(SampleSettings& s) {
     s.train = std::clamp<std::int64_t>(s.train > 0 ? s.train : large->train, 1, large->nodes);
     SampleData data{
         .name = large->name, .graph = draw_graph(*large, s.device), .x = {}, .label = {}, .train = {}};
-    data.x = draw_features(*large, s.dtype, s.device);
+    const auto rows = feature_rows(s, large->nodes);
+    data.x = draw_features(*large, rows->first_row(), rows->num_rows(), s.dtype, s.device);
     data.label = random_labels(large->nodes, s.classes, s.device);
     data.train = labelled_nodes(*large, 0, s.train);
     return data;
@@ -92,8 +104,10 @@ SampleData make_data(SampleSettings& s) {
   s.train = std::clamp<std::int64_t>(s.train > 0 ? s.train : 196'615, 1, made.num_nodes);
   std::vector<std::int64_t> train;
   for (std::int64_t i = 0; i < s.train; ++i) train.push_back(i * (made.num_nodes / s.train));
+  const auto rows = feature_rows(s, made.num_nodes);
+  const Tensor x = uniform({made.num_nodes, s.features}, -1, 1, {1, 0}, DType::kF32, s.device);
   return {made.name, to_graph(made, s.device).adj,
-          uniform({made.num_nodes, s.features}, -1, 1, {1, 0}, DType::kF32, s.device).to(s.dtype),
+          x.slice(rows->first_row(), rows->first_row() + rows->num_rows()).clone().to(s.dtype),
           random_labels(made.num_nodes, s.classes, s.device), Tensor::from(train)};
 }
 
@@ -161,7 +175,10 @@ cxxopts::Options describe_options() {
       number("0"), "N");
   add("epochs", "Timed epochs; the median is reported", number("3"), "N");
   add("dtype", "f32, bf16 or f16", text("f32"), "NAME");
-  add("features-on", "device, or host: page-locked memory, and the rows that are read most on the device",
+  add("features-on",
+      "device; host: page-locked memory, and the rows that are read most on the device; peers: a part on "
+      "each "
+      "rank, and the rows of others that are read most",
       text("device"), "NAME");
   add("feature-cache", "MiB of the device for these rows; -1: half of what is free", number("-1"), "MIB");
   add("tf32", "f32 matrix products round their inputs to TF32");
@@ -184,7 +201,7 @@ void check_model(const SampleSettings& s, const Communicator& ranks) {
   check(!traits_of(options).heads || (s.heads >= 1 && s.hidden % s.heads == 0),
         "--heads must divide --hidden, got ", s.heads, " and ", s.hidden);
   check(s.dtype != DType::kF16, "--dtype f16 is for --model sage");
-  check(!s.on_host, "--features-on host is for --model sage");
+  check(s.features_on == FeaturesOn::kDevice, "--features-on ", name(s.features_on), " is for --model sage");
   check(ranks.size() == 1, "--graph ", s.graph, ", of several node types, is for one rank");
 }
 
@@ -198,12 +215,13 @@ SampleSettings settings_of(const cxxopts::ParseResult& parsed, const Communicato
       .epochs = static_cast<int>(parsed["epochs"].as<std::int64_t>()),
       .device = parse_device(parsed["device"].as<std::string>()),
       .dtype = dtype_named(parsed["dtype"].as<std::string>()),
-      .on_host = parse_name<FeaturesOn>("--features-on", parsed["features-on"].as<std::string>()) ==
-                 FeaturesOn::kHost,
+      .features_on = parse_name<FeaturesOn>("--features-on", parsed["features-on"].as<std::string>()),
       .cache_mib = parsed["feature-cache"].as<std::int64_t>()};
-  const std::string features_on = parsed["features-on"].as<std::string>();
-  check(features_on == "device" || features_on == "host", "--features-on must be device or host, got '",
-        features_on, "'");
+  check(s.features_on == FeaturesOn::kDevice || s.features_on == FeaturesOn::kHost ||
+            s.features_on == FeaturesOn::kPeers,
+        "--features-on must be device, host or peers, got '", name(s.features_on), "'");
+  check(s.features_on != FeaturesOn::kPeers || ranks.size() > 1,
+        "--features-on peers needs several ranks: give --gpus or --ranks above 1");
   s.model = parsed["model"].as<std::string>(), s.heads = parsed["heads"].as<std::int64_t>();
   const auto layers = parsed["layers"].as<std::int64_t>();
   check(layers == 0 || layers == std::ssize(s.fanout), "--fanout needs a number for each of the ", layers,
@@ -219,7 +237,7 @@ SampleSettings settings_of(const cxxopts::ParseResult& parsed, const Communicato
 void measure(SampleSettings s, bool profiles) {
   const Communicator& ranks = s.ranks;
   SampleData data = make_data(s);
-  const std::string place = s.on_host ? move_features(s, data) : "on the device";
+  const std::string place = place_features(s, data);
 
   verify_batches(s, data);
   SampleRun bench(s, data);

@@ -27,11 +27,15 @@ class WithoutMetrics : public Classification {
 std::shared_ptr<StepSource> steps(const SampleSettings& s, const SampleData& data) {
   const NeighborSampler sampler(data.graph, {s.fanout});
   const BatchFraction own = cut_batch(s.batch, s.ranks.rank(), s.ranks.size());
+  SampledStepsOptions options{.x = {data.x}, .padded_targets = own.end - own.begin, .sampler = &sampler};
+  if (data.peers)
+    options.read_features = [peers = data.peers](const Tensor& index) {
+      return [peers, index] { return peers->read(index); };
+    };
   return std::make_shared<SampledSteps>(
       std::make_unique<NodeBatchSampler>(MiniBatches(data.train, data.graph.rows(), s.batch, 0, s.device),
                                          s.batch, sampler, s.ranks),
-      s.device,
-      SampledStepsOptions{.x = {data.x}, .padded_targets = own.end - own.begin, .sampler = &sampler});
+      s.device, options);
 }
 
 }  // namespace
@@ -56,6 +60,8 @@ void SampleRun::train_sage(const SampleSettings& s, const SampleData& data) {
                   if (!in.batch) return Variable(Tensor::zeros({1, 1}, DType::kF32, device_));
                   std::vector<Adjacency> blocks;
                   for (const Block& block : in.batch->blocks) blocks.push_back(block.adj);
+                  if (in.batch->features.defined())
+                    return sage->forward(blocks, Features(in.batch->features));
                   return sage->forward(blocks, Features(PendingRows{x, in.batch->inputs(), cache}));
                 },
             .criterion = std::make_shared<WithoutMetrics>(data.label, Split{train, train, train}, s.classes),

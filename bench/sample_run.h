@@ -12,6 +12,8 @@
 #include "datasets/neighbor_sampler.h"
 #include "models/sage.h"
 #include "ops/row_cache.h"
+#include "train/task/options.h"
+#include "train/task/peer_features.h"
 #include "train/trainer.h"
 
 namespace rodeo::bench {
@@ -26,20 +28,21 @@ struct SampleSettings {
   int epochs = 0;
   Device device = kCpu;
   DType dtype = DType::kF32;
-  bool on_host = false;         // features: page-locked
-  std::int64_t cache_mib = -1;  // -1: half of what is free on the device
+  FeaturesOn features_on = FeaturesOn::kDevice;  // or kHost, kPeers
+  std::int64_t cache_mib = -1;                   // -1: half of what is free on the device
   Communicator ranks = {};
 };
 
-/// What all runs share. Every rank has all of it.
+/// What all runs share. Every rank has all of it, but for the rows of features that others have.
 struct SampleData {
   std::string name;
   Adjacency graph = {};
-  Tensor x = {};      // [nodes, features]
+  Tensor x = {};      // [nodes, features]; those of the rank with peers
   Tensor label = {};  // i64 [nodes]
   Tensor train = {};  // i64 [k], on the host
   RowCache cache = {};
-  HeteroDataset hetero = {};  // with types: the graph, instead of all but the name
+  std::shared_ptr<PeerFeatures> peers = {};  // with FeaturesOn::kPeers
+  HeteroDataset hetero = {};                 // with types: the graph, instead of all but the name
 };
 
 /// A model and its training. Over ranks each batch is cut into fractions, and gradients are summed. Models of

@@ -202,7 +202,7 @@ TEST(TrainRankBatches, GoesOnWithinAnEpoch) {
     EXPECT_NEAR(rest.losses[i], whole.losses[i + 2], 1e-4 * whole.losses[i + 2]);
 }
 
-// Features that ranks of a host share, features in the file, edges in host memory.
+// Features that ranks of a host share, features in the file, features cut among ranks, edges in host memory.
 TEST(TrainRankBatches, AllPlacesHaveTheSameBits) {
   const std::string path = str(testing::TempDir(), "/batches_", ranks().backend(), ranks().size(), ".h5");
   if (ranks().rank() == 0) {
@@ -218,8 +218,10 @@ TEST(TrainRankBatches, AllPlacesHaveTheSameBits) {
       options.eval_sampled = sampled;
       options.features_on = FeaturesOn::kDevice, options.graph_on = GraphOn::kDevice;
       const Trained expected = train(options, ranks());
-      for (const FeaturesOn features : {FeaturesOn::kAuto, FeaturesOn::kHost, FeaturesOn::kDisk})
+      for (const FeaturesOn features :
+           {FeaturesOn::kAuto, FeaturesOn::kHost, FeaturesOn::kDisk, FeaturesOn::kPeers})
         for (const GraphOn graph : {GraphOn::kDevice, GraphOn::kHost}) {
+          if (features == FeaturesOn::kPeers && ranks().size() == 1) continue;
           SCOPED_TRACE(str(name(features), ", ", name(graph)));
           options.features_on = features, options.graph_on = graph;
           const Trained got = train(options, ranks());

@@ -32,6 +32,7 @@ expect_error 2 "leave one out" --ranks 2 --gpus 2
 run --model gatv2 --dataset g.h5 --ranks 2 --edge-features && fail "no error: g.h5 has no edge_attr"
 grep -q "has no /edge_attr, which --edge-features reads" err.txt || fail "no error in: $(cat err.txt)"
 [ "$device" = cuda ] || expect_error 2 "--gpus needs --device cuda" --gpus 2
+expect_error 2 "cuts the features among several ranks, and this is one" --batch 32 --features-on peers
 expect_error 3 "of 2: \[train\]" --ranks 2 --lr 1e38
 expect_error 2 "of 2: .*missing.h5" --ranks 2 --dataset missing.h5
 
@@ -45,9 +46,10 @@ for ranks in 2 4; do
   grep -q "Memory of each rank" $ranks.html || fail "no memory of each rank in the report"
 done
 "$bin/rodeo_data" unpack g.h5 plain.h5 > /dev/null
-for option in "--features-on host" "--features-on disk" "--graph-on host"; do
+for option in "--features-on host" "--features-on disk" "--features-on peers" "--graph-on host"; do
   run --model sage --dataset plain.h5 --batch 32 --fanout 4,3 --epochs 5 --dropout 0 --ranks 2 $option --csv placed.csv || fail "$option: $(cat err.txt)"
   [ "$(last_loss placed.csv)" = "$(last_loss 2.csv)" ] || fail "$option: loss $(last_loss placed.csv)"
+  [ "$option" != "--features-on peers" ] || grep -q "graph, and a part of the features, on each" out.txt || fail "features are not cut: $(cat out.txt)"
   [ "$option" != "--features-on host" ] || grep -q "shared by 2 ranks" out.txt || fail "features are not shared: $(cat out.txt)"
 done
 batches --epochs 8 --ranks 2 --export whole.safetensors

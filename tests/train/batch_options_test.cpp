@@ -20,7 +20,7 @@ TEST(TrainBatchOptions, PlacesAreParsed) {
 
 TEST(TrainBatchOptions, PlacesAreChecked) {
   EXPECT_ERROR(parse({"--batch", "64", "--features-on", "tape"}),
-               "--features-on must be auto, device, host or disk, got 'tape'");
+               "--features-on must be auto, device, host, disk or peers, got 'tape'");
   EXPECT_ERROR(parse({"--batch", "64", "--graph-on", "disk"}),
                "--graph-on must be auto, device or host, got 'disk'");
   EXPECT_ERROR(parse({"--graph-on", "host"}), "--graph-on is for mini-batches: give --batch N too");
@@ -29,8 +29,9 @@ TEST(TrainBatchOptions, PlacesAreChecked) {
       parse({"--batch", "64", "--features-on", "disk", "--reorder", "rcm"}),
       "--features-on disk reads rows in the order of the file: not with --reorder; rodeo_data reorder "
       "writes a file in another order");
-  EXPECT_ERROR(parse({"--batch", "64", "--features-on", "device", "--feature-cache", "8"}),
-               "--feature-cache is for features on the host or on disk, and --features-on device was given");
+  EXPECT_ERROR(
+      parse({"--batch", "64", "--features-on", "device", "--feature-cache", "8"}),
+      "--feature-cache is for features on the host, on disk or on peers, and --features-on device was given");
 }
 
 TEST(TrainBatchOptions, BatchNormNeedsTwoNodes) {

@@ -57,6 +57,20 @@ TEST(TrainRunPlan, NamedTiersAreTaken) {
   EXPECT_EQ(chosen(500, 500, options(FeaturesOn::kHost, GraphOn::kHost)), (Names{"host host"}));
 }
 
+// 10 GiB of the graph, 1 of `always` and 40 / ranks of the features are to fit 60 %.
+TEST(TrainRunPlan, PeersHoldAPartOfTheFeatures) {
+  const auto of_ranks = [](std::int64_t device, int ranks) {
+    return choose_tiers(options(FeaturesOn::kPeers), kNeeds,
+                        {.device = kGpu, .on_device = device * kGiB, .on_host = 500 * kGiB, .ranks = ranks},
+                        "");
+  };
+  EXPECT_EQ(names(of_ranks(53, 2)), (Names{"device peers", "host peers"}));
+  EXPECT_EQ(names(of_ranks(51, 2)), (Names{"host peers"})) << "31 GiB are more than 60 % of 51";
+  EXPECT_EQ(names(of_ranks(36, 4)), (Names{"device peers", "host peers"}));
+  EXPECT_EQ(of_ranks(80, 4).front().text.substr(0, 71),
+            "graph on the device, features cut among 4 ranks, 10.00 GiB each (auto: ");
+}
+
 TEST(TrainRunPlan, FeaturesThatCannotStayOnDisk) {
   const std::string reason = "x.h5: /x is compressed";
   EXPECT_EQ(chosen(60, 500, options(), reason), (Names{"device host", "host host"}));
@@ -216,6 +230,16 @@ TEST(TrainRunPlan, BatchesOverRanksHaveTheWholeGraphAndOneTier) {
   EXPECT_EQ(disk.reads_to(), kCpu);
   EXPECT_TRUE(describe(disk).starts_with("read all edges and those features that a batch needs; "))
       << describe(disk);
+}
+
+TEST(TrainRunPlan, PeersReadTheirRows) {
+  const RunPlan plan = plan_run(options(FeaturesOn::kPeers), file(), kPlenty, 2);
+  EXPECT_TRUE(describe(plan).starts_with(
+      "2 ranks, the whole graph each; read all edges and the rank's rows of features; "))
+      << describe(plan);
+  EXPECT_ERROR(plan_run(options(FeaturesOn::kPeers), file(), kPlenty),
+               "--features-on peers cuts the features among several ranks, and this is one: start more with "
+               "--gpus or --ranks, or give --features-on device");
 }
 
 TEST(TrainRunPlan, TheFormOfFeatures) {

@@ -36,10 +36,10 @@ void describe(const Console& console, const NodeRun& run, const TrainOptions& op
                                    task.split_sizes[2], nodes ? "" : " ", task.parts_of));
   if (task.partition) console.say("ranks", describe_ranks(*task.partition));
   if (task.ranks.size() > 1)
-    console.say("ranks", fmt::format("{} over {}, {}; {} and features on each", task.ranks.size(),
-                                     task.ranks.backend(),
+    console.say("ranks", fmt::format("{} over {}, {}; {}{} on each", task.ranks.size(), task.ranks.backend(),
                                      options.batch_by_parts ? "a part each" : "a share of each batch",
-                                     options.task == TaskKind::kGraph ? "graphs" : "graph"));
+                                     options.task == TaskKind::kGraph ? "graphs" : "graph",
+                                     task.feature_rows ? ", and a part of the features," : " and features"));
   const auto& batches = run.model.mini_batches;
   console.say("features",
               task.features + (batches && !batches->features.empty() ? ", " + batches->features : ""));

@@ -29,6 +29,12 @@ std::shared_ptr<const MiniBatchTraining> make_batches(const TrainOptions& option
     out->read_features = [from = task.disk_features](const Tensor& index) { return from->read(index); };
     return out;
   }
+  if (task.feature_rows) {
+    const auto from = std::make_shared<PeerFeatures>(task.x.input().value(), task.feature_rows);
+    out->features = describe(*from, hottest_rows(*from, *out, options));
+    out->read_features = [from](const Tensor& index) { return [from, index] { return from->read(index); }; };
+    return out;
+  }
   out->x = task.x.input().value();
   if (task.features_on_host) {
     HottestRows hottest = hottest_rows(out->x, *out, options);

@@ -162,7 +162,7 @@ void check_hetero_options(const TrainOptions& o) {
     check(!given, option, " is not for --model ", o.model, ", of graphs of several node types: ", why);
   };
   refuse(o.batch_by_parts, "--batch-by parts", "batches are nodes, or edges, and sampled neighbours");
-  const bool places = o.features_on == FeaturesOn::kHost || o.features_on == FeaturesOn::kDisk;
+  const bool places = o.features_on != FeaturesOn::kAuto && o.features_on != FeaturesOn::kDevice;
   refuse(places, str("--features-on ", name(o.features_on)), "features are on the device");
   refuse(o.graph_on == GraphOn::kHost, "--graph-on host", "the graph is on the device");
   check(o.batch == 0 || o.trunk.norm != TrunkNorm::kBatch, "--norm batch is not for --batch with --model ",

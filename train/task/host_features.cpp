@@ -44,13 +44,9 @@ std::int64_t cached_rows(const Shape& shape, DType dtype, Device device, const T
   return std::min(shape[0], static_cast<std::int64_t>(bytes / row_bytes));
 }
 
-HottestRows hottest_rows(const std::function<Tensor(const Tensor& index)>& gather, const Shape& shape,
-                         DType dtype, Device device, const MiniBatchTraining& training,
-                         const TrainOptions& options) {
-  std::int64_t count = cached_rows(shape, dtype, device, options);
-  const std::vector<std::int32_t> reads = count > 0
-                                              ? count_reads(training, shape[0])
-                                              : std::vector<std::int32_t>(static_cast<std::size_t>(shape[0]));
+/// count: the most rows of the cache. reads: of each row; negative ones are of rows that need no cache
+HottestRows hottest_rows(const std::function<Tensor(const Tensor& index)>& gather, std::int64_t count,
+                         const std::vector<std::int32_t>& reads, Device device, const TrainOptions& options) {
   HottestRows out;
   while (!out.cache.defined()) try {
       out.cache = cache_rows(gather, reads, count, device);
@@ -60,12 +56,38 @@ HottestRows hottest_rows(const std::function<Tensor(const Tensor& index)>& gathe
       count /= 2;
     }
   const std::vector<std::int32_t> slot = out.cache.slot.to_vector<std::int32_t>();
-  double all = 0, cached = 0;
+  double all = 0, cached = 0, rows = 0;
   for (std::size_t i = 0; i < reads.size(); ++i) {
-    all += reads[i];
+    if (reads[i] < 0) continue;
+    all += reads[i], ++rows;
     if (slot[i] >= 0) cached += reads[i];
   }
-  out.share = all > 0 ? cached / all : static_cast<double>(count) / static_cast<double>(shape[0]);
+  out.share = all > 0 ? cached / all : static_cast<double>(count) / rows;
+  return out;
+}
+
+HottestRows hottest_rows(const std::function<Tensor(const Tensor& index)>& gather, const Shape& shape,
+                         DType dtype, Device device, const MiniBatchTraining& training,
+                         const TrainOptions& options) {
+  const std::int64_t count = cached_rows(shape, dtype, device, options);
+  return hottest_rows(gather, count,
+                      count > 0 ? count_reads(training, shape[0])
+                                : std::vector<std::int32_t>(static_cast<std::size_t>(shape[0])),
+                      device, options);
+}
+
+/// Throws OutOfMemory on all ranks if one of them throws it.
+Tensor allocate_on_all(const Communicator& ranks, const Shape& shape, DType dtype, Device device) {
+  Tensor out;
+  std::int32_t failed = 0;
+  try {
+    out = Tensor::empty(shape, dtype, device);
+  } catch (const OutOfMemory&) {
+    failed = 1;
+  }
+  const Tensor any = Tensor::from(std::vector{failed});
+  ranks.all_reduce(any, Reduction::kMax);
+  if (any.item() != 0) throw OutOfMemory(str("[ranks] a rank has no memory for ", shape, " ", dtype));
   return out;
 }
 
@@ -78,8 +100,8 @@ std::string with_cache(const std::string& place, const HottestRows& hottest, std
                      100 * hottest.share);
 }
 
-/// Converts the pieces of all rows that fall to this rank.
-void convert_pieces(const FeatureRows& from, const Tensor& to, const FeatureScale& scale,
+/// Converts rows from `first` on, those pieces of them that fall to this rank.
+void convert_pieces(const FeatureRows& from, std::int64_t first, const Tensor& to, const FeatureScale& scale,
                     const TrainOptions& options, const HostRanks& host) {
   constexpr std::int64_t kElements = std::int64_t{1} << 24;
   const std::int64_t rows = to.dim(0), columns = std::max<std::int64_t>(1, to.dim(1));
@@ -87,7 +109,7 @@ void convert_pieces(const FeatureRows& from, const Tensor& to, const FeatureScal
   for (std::int64_t begin = host.rank * piece; begin < rows; begin += host.size * piece) {
     const std::int64_t end = std::min(rows, begin + piece);
     Dataset part;
-    part.x = from.read(begin, end);
+    part.x = from.read(first + begin, first + end);
     const ChosenFeatures some = convert_features(part, scale, options, FeatureForm::kDense, to.device());
     to.slice(begin, end).copy_from(some.x.input().value());
   }
@@ -99,10 +121,11 @@ ChosenFeatures as_chosen(const Tensor& x) {
 
 }  // namespace
 
-ChosenFeatures features_in_pieces(const FeatureRows& from, std::int64_t rows, std::int64_t columns,
-                                  const FeatureScale& scale, const TrainOptions& options, Device device) {
+ChosenFeatures features_in_pieces(const FeatureRows& from, std::int64_t first, std::int64_t rows,
+                                  std::int64_t columns, const FeatureScale& scale,
+                                  const TrainOptions& options, Device device) {
   const Tensor to = Tensor::empty({rows, columns}, activation_dtype(options.precision), device);
-  convert_pieces(from, to, scale, options, {});
+  convert_pieces(from, first, to, scale, options, {});
   return as_chosen(to);
 }
 
@@ -110,7 +133,7 @@ ChosenFeatures features_of_host(const FeatureRows& from, std::int64_t rows, std:
                                 const FeatureScale& scale, const TrainOptions& options, Device device,
                                 const Communicator& ranks) {
   const Tensor to = page_locked_of_host({rows, columns}, activation_dtype(options.precision), device, ranks);
-  convert_pieces(from, to, scale, options, ranks_of_host(ranks));
+  convert_pieces(from, 0, to, scale, options, ranks_of_host(ranks));
   synchronize(device);
   ranks.barrier();  // then all rows are there
   return as_chosen(to);
@@ -128,6 +151,28 @@ HottestRows hottest_rows(DiskFeatures& x, const MiniBatchTraining& training, con
   return out;
 }
 
+HottestRows hottest_rows(PeerFeatures& x, const MiniBatchTraining& training, const TrainOptions& options) {
+  const NodePartition& nodes = x.nodes();
+  const std::int64_t rows = nodes.num_nodes(), most = std::ranges::max(nodes.rows());
+  const DType dtype = x.own().dtype();
+  const Device device = x.own().device();
+  const Tensor least =
+      Tensor::from(std::vector{-std::min(rows - most, cached_rows(x.shape(), dtype, device, options))});
+  nodes.ranks().all_reduce(least, Reduction::kMax);
+  const std::int64_t count = -least.to_vector<std::int64_t>()[0];
+  std::vector<std::int32_t> reads(static_cast<std::size_t>(rows));
+  if (count > 0) reads = count_reads(training, rows);
+  std::fill_n(reads.begin() + nodes.first_row(), nodes.num_rows(), -1);
+  const auto gather = [&](const Tensor& index) {
+    const Tensor out = allocate_on_all(nodes.ranks(), {index.numel(), x.shape()[1]}, dtype, device);
+    x.read_in_pieces(index, out);
+    return out;
+  };
+  HottestRows out = hottest_rows(gather, count, reads, device, options);
+  if (out.cache.rows.dim(0) > 0) x.set_cache(out.cache);
+  return out;
+}
+
 std::string describe(const Tensor& x, const HottestRows& hottest, int ranks) {
   std::string place = fmt::format("in host memory, {}{}", x.device().is_cuda() ? "page-locked " : "",
                                   format_bytes(static_cast<double>(x.nbytes())));
@@ -138,6 +183,18 @@ std::string describe(const Tensor& x, const HottestRows& hottest, int ranks) {
 std::string describe(const DiskFeatures& x, const HottestRows& hottest) {
   const double bytes = static_cast<double>(x.shape().numel()) * static_cast<double>(size_of(x.file_dtype()));
   return with_cache("in the file, " + format_bytes(bytes), hottest, x.shape()[0], x.device());
+}
+
+std::string describe(const PeerFeatures& x, const HottestRows& hottest) {
+  const NodePartition& nodes = x.nodes();
+  std::string place = fmt::format("cut among {} ranks, {} on this one", nodes.ranks().size(),
+                                  format_bytes(static_cast<double>(x.own().nbytes())));
+  const std::int64_t cached = hottest.cache.rows.dim(0);
+  if (cached == 0) return place;
+  return place + fmt::format(", which has {:.1f} % of the other rows too, for {:.1f} % of their reads",
+                             100 * static_cast<double>(cached) /
+                                 static_cast<double>(nodes.num_nodes() - nodes.num_rows()),
+                             100 * hottest.share);
 }
 
 }  // namespace rodeo

@@ -1,4 +1,5 @@
-/// Features of mini-batches in host memory or in the file, with the rows that are read most on the device:
+/// Features of mini-batches in host memory, in the file or on several ranks, with the rows that are read most
+/// on the device:
 /// --features-on, --feature-cache.
 #pragma once
 
@@ -10,13 +11,15 @@
 #include "train/task/disk_features.h"
 #include "train/task/feature_form.h"
 #include "train/task/options.h"
+#include "train/task/peer_features.h"
 
 namespace rodeo {
 
-/// Features of `rows` nodes on the device, scaled and converted part by part: the bits of
+/// Features of `rows` nodes from `first` on, on the device, scaled and converted part by part: the bits of
 /// convert_features(), without a second copy of all rows.
-ChosenFeatures features_in_pieces(const FeatureRows& from, std::int64_t rows, std::int64_t columns,
-                                  const FeatureScale& scale, const TrainOptions& options, Device device);
+ChosenFeatures features_in_pieces(const FeatureRows& from, std::int64_t first, std::int64_t rows,
+                                  std::int64_t columns, const FeatureScale& scale,
+                                  const TrainOptions& options, Device device);
 /// Converts as features_in_pieces(), into page-locked memory that the ranks of a host share: each converts
 /// some of the parts. All ranks call it.
 ChosenFeatures features_of_host(const FeatureRows& from, std::int64_t rows, std::int64_t columns,
@@ -34,11 +37,17 @@ struct HottestRows {
 HottestRows hottest_rows(const Tensor& x, const MiniBatchTraining& training, const TrainOptions& options);
 /// The cache of features in the file; `x` is given the cache.
 HottestRows hottest_rows(DiskFeatures& x, const MiniBatchTraining& training, const TrainOptions& options);
+/// The cache of rows of other ranks; `x` is given the cache. It has as many rows on all ranks: those that the
+/// rank with the least memory has room for. `share` is of the reads of such rows. A collective call.
+HottestRows hottest_rows(PeerFeatures& x, const MiniBatchTraining& training, const TrainOptions& options);
 
 /// "in host memory, page-locked 26.50 GiB; the device has 31.2 % of the rows, for 78.4 % of the reads".
 /// ranks: of the host, which share x.
 std::string describe(const Tensor& x, const HottestRows& hottest, int ranks = 1);
 /// "in the file, 26.50 GiB; the device has 31.2 % of the rows, for 78.4 % of the reads"
 std::string describe(const DiskFeatures& x, const HottestRows& hottest);
+/// "cut among 2 ranks, 13.25 GiB on this one, which has 12.3 % of the other rows too, for 60.1 % of their
+/// reads"
+std::string describe(const PeerFeatures& x, const HottestRows& hottest);
 
 }  // namespace rodeo

@@ -25,7 +25,8 @@ std::vector<std::int64_t> chunk_begins(const Adjacency& graph, std::int64_t chun
   return begin;
 }
 
-/// The chunks that a rank computes. One without any computes one for the columns and the dtype.
+/// The chunks of a rank, and the end of those that it computes. All ranks compute equally many, some of them
+/// for nobody: one for the columns and the dtype, and reads of features may be collective calls.
 struct OwnChunks {
   std::int64_t first, end, computed_end;
 };
@@ -33,7 +34,7 @@ OwnChunks own_chunks(const Communicator& ranks, std::int64_t chunks) {
   if (chunks == 1) return {0, 1, 1};
   const std::int64_t first = ranks.rank() * chunks / ranks.size(),
                      end = (ranks.rank() + 1) * chunks / ranks.size();
-  return {first, end, std::max(end, first + 1)};
+  return {first, end, first + (chunks + ranks.size() - 1) / ranks.size()};
 }
 
 /// The rows begin[0] .. begin.back() - 1 from compute(i, begin[i], begin[i + 1]) [rows of chunk i, columns],

@@ -27,14 +27,16 @@ namespace rodeo {
 enum class FeaturesOn {
   kAuto,  // the first of the others that has room (train/task/run_plan.h)
   kDevice,
-  kHost,  // in page-locked memory
-  kDisk,  // in the file
+  kHost,   // in page-locked memory
+  kDisk,   // in the file
+  kPeers,  // each rank has a part on its device, and the ranks send each other rows; not for kAuto
 };
 template <>
 inline constexpr auto kEnumNames<FeaturesOn> = enum_names<FeaturesOn>({{FeaturesOn::kAuto, "auto"},
                                                                        {FeaturesOn::kDevice, "device"},
                                                                        {FeaturesOn::kHost, "host"},
-                                                                       {FeaturesOn::kDisk, "disk"}});
+                                                                       {FeaturesOn::kDisk, "disk"},
+                                                                       {FeaturesOn::kPeers, "peers"}});
 
 /// Where the graph is that mini-batches are sampled from.
 enum class GraphOn {

@@ -32,9 +32,17 @@ ChosenFeatures convert_at(const MemoryTiers& at, NodeTask& task, Dataset& datase
   if (dataset.x.defined() && at.features == FeaturesOn::kDevice && !at.in_pieces)
     return convert_features(dataset, scale, options, FeatureForm::kDense, device);
   const FeatureRows from{std::exchange(dataset.x, {}), file};
+  if (at.features == FeaturesOn::kPeers) {
+    task.feature_rows = cut_features(rows, ranks);
+    const NodePartition& own = *task.feature_rows;
+    ChosenFeatures out =
+        features_in_pieces(from, own.first_row(), own.num_rows(), columns, scale, options, device);
+    out.text = fmt::format("dense, {} x {}", rows, columns);
+    return out;
+  }
   task.features_on_host = at.features == FeaturesOn::kHost;
   return task.features_on_host ? features_of_host(from, rows, columns, scale, options, device, ranks)
-                               : features_in_pieces(from, rows, columns, scale, options, device);
+                               : features_in_pieces(from, 0, rows, columns, scale, options, device);
 }
 
 /// Dense features of mini-batches.

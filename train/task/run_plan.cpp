@@ -19,11 +19,12 @@ struct Pair {
   FeaturesOn features;
   GraphOn graph;
 };
-// From fast to slow. A batch reads more bytes of features than of the graph.
+// From fast to slow. A batch reads more bytes of features than of the graph. Peers are by name alone.
 constexpr Pair kFromFastToSlow[] = {
     {FeaturesOn::kDevice, GraphOn::kDevice}, {FeaturesOn::kDevice, GraphOn::kHost},
     {FeaturesOn::kHost, GraphOn::kDevice},   {FeaturesOn::kHost, GraphOn::kHost},
     {FeaturesOn::kDisk, GraphOn::kDevice},   {FeaturesOn::kDisk, GraphOn::kHost},
+    {FeaturesOn::kPeers, GraphOn::kDevice},  {FeaturesOn::kPeers, GraphOn::kHost},
 };
 
 bool is_at_most(std::int64_t bytes, double fraction, std::int64_t room) {
@@ -38,6 +39,7 @@ Held held(const Pair& at, const MemoryNeeds& needs, const Room& room) {
   Held out{needs.always, 0};
   (at.graph == GraphOn::kDevice ? out.device : out.host) += needs.graph;
   if (at.features == FeaturesOn::kDevice) out.device += needs.features;
+  if (at.features == FeaturesOn::kPeers) out.device += needs.features / room.ranks;
   if (at.features == FeaturesOn::kHost) out.host += needs.features / room.ranks_of_host;
   return room.device.is_cuda() ? out : Held{out.device + out.host, 0};
 }
@@ -61,9 +63,12 @@ std::string gib(std::int64_t bytes) {
 
 std::string tier_text(const Pair& at, bool is_auto, const MemoryNeeds& needs, const Room& room) {
   const bool cuda = room.device.is_cuda();
-  const std::string features = at.features == FeaturesOn::kDisk             ? "in the file"
-                               : at.features == FeaturesOn::kDevice && cuda ? "on the device"
-                                                                            : "in host memory";
+  const std::string features =
+      at.features == FeaturesOn::kDisk ? "in the file"
+      : at.features == FeaturesOn::kPeers
+          ? fmt::format("cut among {} ranks, {} each", room.ranks, gib(needs.features / room.ranks))
+      : at.features == FeaturesOn::kDevice && cuda ? "on the device"
+                                                   : "in host memory";
   std::string text =
       fmt::format("graph {}, features {}",
                   at.graph == GraphOn::kDevice && cuda ? "on the device" : "in host memory", features);
@@ -108,12 +113,16 @@ void check_data(const TrainOptions& options, const DataHeader& data) {
         ": has no labels of nodes", data.graphs > 0 ? ": it is a set of graphs, for task graph" : "");
 }
 
-std::vector<MemoryTiers> batch_tiers(TrainOptions options, const DataHeader& data, const Room& room,
-                                     int ranks) {
+std::vector<MemoryTiers> batch_tiers(TrainOptions options, const DataHeader& data, Room room, int ranks) {
+  room.ranks = ranks;
   const bool dense = data.form == FeatureForm::kDense;
   const FeaturesOn on = options.features_on;
-  check(dense || (on != FeaturesOn::kHost && on != FeaturesOn::kDisk), data.where, ": --features-on ",
+  check(dense || on == FeaturesOn::kAuto || on == FeaturesOn::kDevice, data.where, ": --features-on ",
         name(on), " is for dense features, and those of the file are sparse");
+  check(
+      on != FeaturesOn::kPeers || ranks > 1,
+      "--features-on peers cuts the features among several ranks, and this is one: start more with --gpus or "
+      "--ranks, or give --features-on device");
   if (!dense) options.features_on = FeaturesOn::kDevice;
   const bool keeps_order = options.reorder == NodeOrder::kNone;
   std::vector<MemoryTiers> tiers =
@@ -158,7 +167,8 @@ std::vector<MemoryTiers> choose_tiers(const TrainOptions& o, const MemoryNeeds& 
   std::vector<Pair> allowed;
   for (const Pair& at : kFromFastToSlow) {
     const GraphOn graph = cuda ? o.graph_on : GraphOn::kDevice;
-    if ((o.features_on == FeaturesOn::kAuto || o.features_on == at.features) &&
+    if ((o.features_on == at.features ||
+         (o.features_on == FeaturesOn::kAuto && at.features != FeaturesOn::kPeers)) &&
         (graph == GraphOn::kAuto || graph == at.graph) &&
         (at.features != FeaturesOn::kDisk || not_on_disk.empty()))
       allowed.push_back(at);
@@ -246,7 +256,9 @@ RunPlan plan_run(const TrainOptions& options, const DataHeader& data, const Room
 std::string describe(const RunPlan& plan) {
   const auto features = [](const MemoryTiers& at) {
     if (at.features == FeaturesOn::kDisk) return "those features that a batch needs";
-    return at.read == FeatureRead::kOwnRows    ? "the rank's rows of features"
+    const bool own = at.read == FeatureRead::kOwnRows ||
+                     (at.features == FeaturesOn::kPeers && at.read == FeatureRead::kInPieces);
+    return own                                 ? "the rank's rows of features"
            : at.read == FeatureRead::kInPieces ? "features in pieces"
                                                : "all features";
   };

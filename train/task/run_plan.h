@@ -37,6 +37,7 @@ struct Room {
   Device device{};
   std::int64_t on_device = 0, on_host = 0;  // bytes; without CUDA, both are the host's
   int ranks_of_host = 1;                    // share features in its memory
+  int ranks = 1;                            // share features on their devices; plan_run() sets it
 };
 
 /// Bytes that training on mini-batches of a graph takes, beside those of a batch.
@@ -71,6 +72,7 @@ struct MemoryTiers {
 ///   The device holds graph, features and `always` in 60 % of what is free, and builds them in 90 %: the
 ///   rest is for batches. The host holds what it has in 80 %. On the CPU, the graph is on the device. Where
 ///   nothing fits, the device holds as little as possible.
+///   FeaturesOn::kPeers is taken where it is named, not by auto.
 ///   not_on_disk: as DataHeader's
 /// Throws Error where auto finds no tier: features larger than the host's memory that cannot stay on disk;
 /// for FeaturesOn::kDisk, the reason why they cannot.

@@ -21,16 +21,16 @@ void add_batches_of_nodes(OptionGroup training) {
                      "all nodes with the edges between them");
   training.under(kKernels).choice(
       kRun | kInBatches, "features-on", field(&TrainOptions::features_on),
-      "With --batch, where features are: on the device, in page-locked host memory, or in the "
-      "file; auto: the first of them that has room");
+      "With --batch, where features are: on the device, in page-locked host memory, in the file, or "
+      "cut among the devices of several ranks (peers); auto: the first of the other three that has room");
   training.under(kKernels).choice(
       kRun | kInBatches, "graph-on", field(&TrainOptions::graph_on),
       "With --batch, where the edges are that neighbours are sampled from; auto: on the device, "
       "if it has room");
   training.under(kKernels).integer(
       kRun | kInBatches, "feature-cache", field(&TrainOptions::feature_cache_mib), -1,
-      "MiB of the device for the rows of features on the host or on disk that are read most; -1: half "
-      "of what is free, on the CPU none");
+      "MiB of the device for the rows of features on the host, on disk or of other ranks that are read most; "
+      "-1: half of what is free, on the CPU none");
   training.two_words(kRun | kInBatches, "eval", field(&TrainOptions::eval_sampled), "sampled", "layerwise",
                      "With --batch, evaluations are exact, layer by layer, or on samples of --fanout");
 }
@@ -77,15 +77,16 @@ void check_source_options(const TrainOptions& o) {
         "--fanout and --replace are for --batch-by neighbours: parts have all edges between their nodes");
   check(!o.eval_sampled || !o.batch_by_parts,
         "--eval sampled is for --batch-by neighbours: parts have no --fanout");
-  check((o.features_on != FeaturesOn::kHost && o.features_on != FeaturesOn::kDisk) ||
+  check(o.features_on == FeaturesOn::kAuto || o.features_on == FeaturesOn::kDevice ||
             o.features != FeatureForm::kSparse,
         "--features-on ", name(o.features_on),
         " is for dense features, and --features sparse was given: sparse ones stay on the device");
   check(o.features_on != FeaturesOn::kDisk || o.reorder == NodeOrder::kNone,
         "--features-on disk reads rows in the order of the file: not with --reorder; rodeo_data reorder "
         "writes a file in another order");
-  check(o.feature_cache_mib < 0 || o.features_on != FeaturesOn::kDevice,
-        "--feature-cache is for features on the host or on disk, and --features-on device was given");
+  check(
+      o.feature_cache_mib < 0 || o.features_on != FeaturesOn::kDevice,
+      "--feature-cache is for features on the host, on disk or on peers, and --features-on device was given");
   if (o.batch > 0) fanout_of(o);
 }
 

@@ -1,0 +1,145 @@
+// --features-on peers: features that are cut among ranks have the bits of those that every rank has.
+#include "train/task/peer_features.h"
+
+#include <gtest/gtest.h>
+
+#include "ops/dense.h"
+#include "ops/gather_rows.h"
+#include "ops/row_cache.h"
+#include "tests/ranks/trained.h"
+#include "tests/support/tiny.h"
+#include "train/task/host_features.h"
+#include "train/task/layerwise.h"
+#include "train/task/model_registry.h"
+
+namespace rodeo {
+namespace {
+
+using test::ranks;
+using test::train;
+
+Tensor features(std::int64_t rows, DType dtype) {
+  return uniform({rows, 5}, -1, 1, {7, 0}, DType::kF32, test::device()).to(dtype);
+}
+
+PeerFeatures cut(const Tensor& x) {
+  const auto nodes = cut_features(x.dim(0), ranks());
+  return {x.slice(nodes->first_row(), nodes->first_row() + nodes->num_rows()).clone(), nodes};
+}
+
+/// Another number of rows on each rank, in no order and repeated; none on the last rank.
+std::vector<std::int64_t> index_of_rank(std::int64_t rows) {
+  std::vector<std::int64_t> index;
+  const int rank = ranks().rank();
+  if (rank == ranks().size() - 1) return index;
+  for (std::int64_t i = 0; i < 20 + 7 * rank; ++i) index.push_back((i * i * 5 + rank) % rows);
+  return index;
+}
+
+TEST(TrainRankPeers, RowsAreThoseOfTheWholeMatrix) {
+  for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF16, DType::kF64})
+    for (const std::int64_t rows : {1, 3, 40, 101}) {
+      SCOPED_TRACE(str(rows, " rows ", dtype));
+      const Tensor x = features(rows, dtype), index = Tensor::from(index_of_rank(rows), test::device());
+      PeerFeatures peers = cut(x);
+      EXPECT_EQ(peers.shape(), x.shape());
+      EXPECT_LE(peers.own().dim(0), (rows + ranks().size() - 1) / ranks().size());
+      EXPECT_TRUE(test::same_bits(peers.read(index), gather_rows(x, index)));
+
+      std::vector<std::int32_t> reads(static_cast<std::size_t>(rows));
+      for (std::size_t i = 0; i < reads.size(); ++i)  // another cache on each rank
+        reads[i] = static_cast<std::int32_t>(i * 37 % reads.size()) * (ranks().rank() % 2 == 0 ? 1 : -1);
+      peers.set_cache(cache_rows(x, reads, rows / 3));
+      EXPECT_TRUE(test::same_bits(peers.read(index), gather_rows(x, index))) << "with a cache";
+      const Tensor all = Tensor::empty(x.shape(), dtype, test::device());
+      std::vector<std::int64_t> every;
+      for (std::int64_t i = 0; i < rows; ++i) every.push_back(i);
+      peers.read_in_pieces(Tensor::from(every, test::device()), all);
+      EXPECT_TRUE(test::same_bits(all, x));
+    }
+}
+
+// Ranks have different numbers of chunks, and read in each of them.
+TEST(TrainRankPeers, ExactEvaluationsReadRowsOfPeers) {
+  const Dataset data = test::tiny_dataset();
+  const Adjacency graph = to_graph(data, test::device()).adj;
+  const Tensor x = dense_features(data).to(test::device());
+  const PeerFeatures peers = cut(x);
+  for (const bool inputs : {false, true})
+    for (const std::int64_t chunk : {1, 300, 900, 100'000}) {
+      LayerwiseModel model;
+      model.read_inputs = [&](const Tensor& index) { return [&peers, index] { return peers.read(index); }; };
+      if (inputs) model.inputs = [](const Features& rows) { return rows.dense(); };
+      for (int layer = 0; layer < 2; ++layer)
+        model.layers.emplace_back([](const Block& block, const Features& h, const Variable&) {
+          return Variable(h.input().value().slice(0, block.adj.rows()).clone());
+        });
+      const LayerwiseEvaluation evaluation(graph, peers.own(), std::move(model), chunk, ranks());
+      EXPECT_TRUE(test::same_bits(evaluation.logits().value(), x)) << inputs << " " << chunk;
+    }
+}
+
+TrainOptions options_of(std::string_view model, TaskKind task = TaskKind::kNode) {
+  TrainOptions options = published_options(model, task);
+  options.epochs = 3;
+  options.batch = 32;
+  options.fanout = "4,3";
+  if (task == TaskKind::kLink) options.hidden = options.embedding = 16;
+  return options;
+}
+
+void expect_as_on_device(TrainOptions options) {
+  options.features_on = FeaturesOn::kDevice;
+  const test::Trained want = train(test::tiny_dataset(), options, ranks());
+  options.features_on = FeaturesOn::kPeers;
+  for (const std::int64_t cache_mib : {0, 1}) {
+    options.feature_cache_mib = cache_mib;
+    const test::Trained got = train(test::tiny_dataset(), options, ranks());
+    EXPECT_EQ(got.losses, want.losses);
+    EXPECT_EQ(got.summary.last.val_loss, want.summary.last.val_loss);
+    EXPECT_EQ(got.summary.last.test, want.summary.last.test);
+    test::expect_same_bits(got.weights, want.weights);
+  }
+}
+
+// Batches of 1 and 2: some ranks have no examples, and read all the same.
+TEST(TrainRankPeers, TrainingHasTheBitsOfFeaturesOnTheDevice) {
+  RODEO_NEEDS_TWO_RANKS();
+  const auto with = [](std::string_view what, std::string_view model,
+                       const std::function<void(TrainOptions&)>& set, TaskKind task = TaskKind::kNode) {
+    SCOPED_TRACE(what);
+    TrainOptions options = options_of(model, task);
+    set(options);
+    expect_as_on_device(options);
+  };
+  for (const std::string_view model : {"sage", "gcn", "gat"}) with(model, model, [](TrainOptions&) {});
+  with("bf16", "sage", [](TrainOptions& o) { o.precision = Precision::kBf16; });
+  with("batches of 1", "sage", [](TrainOptions& o) { o.batch = 1, o.epochs = 1; });
+  with("a trunk", "gcn", [](TrainOptions& o) { o.trunk.pre_linear = 1, o.trunk.residual = true; });
+  with("samples", "sage", [](TrainOptions& o) { o.eval_sampled = true, o.batch = 41; });
+  with("parts", "gcn", [](TrainOptions& o) { o.batch_by_parts = true, o.batch = 70, o.fanout.clear(); });
+  with("an order", "gcn", [](TrainOptions& o) { o.reorder = NodeOrder::kDegree; });
+  with("standardised", "sage", [](TrainOptions& o) { o.normalize_features = FeatureScaling::kStandard; });
+  with(
+      "links", "sage", [](TrainOptions& o) { o.batch = 40; }, TaskKind::kLink);
+}
+
+TEST(TrainRankPeers, ARankHoldsItsPart) {
+  RODEO_NEEDS_TWO_RANKS();
+  const std::int64_t nodes = test::tiny_dataset().num_nodes, size = ranks().size();
+  TrainOptions options = options_of("sage");
+  options.features_on = FeaturesOn::kPeers, options.feature_cache_mib = 0;
+  const NodeRun run = make_run(test::tiny_dataset(), options, test::device(), ranks());
+  EXPECT_LE(run.task.x.input().value().dim(0), (nodes + size - 1) / size);
+  EXPECT_FALSE(run.model.mini_batches->x.defined());
+  EXPECT_EQ(run.model.mini_batches->features.find(str("cut among ", size, " ranks, ")), 0);
+  EXPECT_NE(run.task.places.find(str("features cut among ", size, " ranks, ")), std::string::npos);
+  options.feature_cache_mib = 1;
+  const NodeRun cached = make_run(test::tiny_dataset(), options, test::device(), ranks());
+  EXPECT_NE(cached.model.mini_batches->features.find("% of the other rows too, for 100.0 % of their reads"),
+            std::string::npos)
+      << cached.model.mini_batches->features;
+}
+
+}  // namespace
+}  // namespace rodeo
