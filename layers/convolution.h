@@ -86,6 +86,9 @@ struct ConvTraits {
   bool degrees = false;         // reads ConvOptions::log_degree
   bool has_parameters = true;   // false: the width of its output is that of its input
   bool sparse_inputs = true;    // false: x must be dense
+  /// Whether a training layer [in, out] sums a constant x before it multiplies it by weights. Over ranks, it
+  /// then exchanges nothing where x has the rows of all ranks (Features). Null: never.
+  bool (*sums_first)(std::int64_t in, std::int64_t out) = nullptr;
 
   /// Whether models of it have layers before the last.
   bool hidden_layers() const { return !hops || !has_parameters; }

@@ -2,10 +2,20 @@
 
 #include <utility>
 
+#include "core/node_partition.h"
+#include "ops/all_gather.h"
 #include "ops/dense.h"
 #include "ops/linear.h"
 
 namespace rodeo {
+namespace {
+
+/// A (X W) multiplies by A in forward and backward; (A X) W only in forward if X requires no gradient.
+bool sums_first(std::int64_t in, std::int64_t out) {
+  return in < 2 * out;
+}
+
+}  // namespace
 
 GcnConv::GcnConv(std::int64_t in, std::int64_t out, Random& random, bool bias, Device device, DType dtype)
     : in_(in), out_(out) {
@@ -51,10 +61,18 @@ Variable GcnConv::multiply(const ConvGraph& by, Features x, const SpmmOptions& o
     const Features h = is_scaled ? x : dropout(x, 0, {}, by.col_scale);
     return epilogue(aggregate(graph, matmul(h, w_), options), b_, then, out_);
   }
-  // A (X W) multiplies by A in forward and backward; (A X) W only in forward if X requires no gradient.
   const bool once = !x.requires_grad() && w_.requires_grad() && grad_enabled();
   // What a product has read is freed before the next one allocates its result.
-  if (in_ < (once ? 2 * out_ : out_)) {
+  if (once ? sums_first(in_, out_) : in_ < out_) {
+    if (x.has_rows_of_all_ranks() && by.adj.is_sharded()) {
+      const ShardedRows& shard = *by.adj.shard();
+      const Tensor& scale = all_scales_.get(by.adj, by.col_scale,
+                                            [&](const Tensor& own) { return all_gather(*shard.nodes, own); });
+      Variable all(x.rows_of_all_ranks(scale));
+      x = {};
+      const Variable sum = aggregate(GcnGraph{shard.rows, by.weight, {}}, std::exchange(all, {}), options);
+      return linear(sum, w_, b_, {.then = then});
+    }
     Variable h = scaled(x.dense());
     x = {};
     const Variable sum = aggregate(graph, std::exchange(h, {}), options);
@@ -74,11 +92,12 @@ Variable GcnConv::forward(const GcnBlock& block, const Features& x, const SpmmOp
   return epilogue(aggregate(block, matmul(x, w_), options), b_, then);
 }
 
-const ConvKind kGcn{.name = "gcn",
-                    .traits = {.graph = GraphInput::kGcnNorm, .scaled_inputs = true},
-                    .make = [](const ConvOptions& o, Random& random, Device device,
-                               DType dtype) -> std::unique_ptr<Convolution> {
-                      return std::make_unique<GcnConv>(o.in, o.out, random, o.bias, device, dtype);
-                    }};
+const ConvKind kGcn{
+    .name = "gcn",
+    .traits = {.graph = GraphInput::kGcnNorm, .scaled_inputs = true, .sums_first = sums_first},
+    .make = [](const ConvOptions& o, Random& random, Device device,
+               DType dtype) -> std::unique_ptr<Convolution> {
+      return std::make_unique<GcnConv>(o.in, o.out, random, o.bias, device, dtype);
+    }};
 
 }  // namespace rodeo

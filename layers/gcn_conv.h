@@ -45,9 +45,9 @@ class GcnConv : public Convolution {
                     EpilogueOptions then) const;
 
   std::int64_t in_, out_;
-  Variable w_;  // [in, out]  "lin.weight", PyG's transposed
-  Variable b_;  // [out]      "bias"; undefined without bias
-  mutable KeptProduct propagated_;
+  Variable w_;                                   // [in, out]  "lin.weight", PyG's transposed
+  Variable b_;                                   // [out]      "bias"; undefined without bias
+  mutable KeptProduct propagated_, all_scales_;  // the latter: col_scale of all ranks
 };
 
 extern const ConvKind kGcn;

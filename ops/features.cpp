@@ -77,6 +77,14 @@ Variable Features::dense() const {
                    .recompute = dense_.value().nbytes() >= kRecomputeBytes});
 }
 
+Tensor Features::rows_of_all_ranks(const Tensor& scale) const {
+  check(has_rows_of_all_ranks(), "[features] the rank has its own rows of the features alone");
+  EpilogueOptions with{.post_scale = scale};
+  if (pending_) with.dropout = pending_->p, with.key = pending_->key;
+  with.key.first_row = 0;
+  return with.dropout == 0 && !scale.defined() ? all_ : epilogue(Variable(all_), {}, with).value();
+}
+
 Shape Features::shape() const {
   if (rows_) return {rows_->index.numel(), rows_->x.dim(1)};
   return is_sparse() ? Shape{pattern_->x.rows(), pattern_->x.cols()} : dense_.shape();
@@ -155,7 +163,7 @@ Features dropout(const Features& x, double p, RandomKey key, const Tensor& scale
     check_beside("dropout", "x", values, "scale", scale);
     check_shape("dropout", "scale", scale, {x.dim(0)});
   }
-  if (!x.is_sparse()) return {x.input(), PendingDropout{p, key, scale}};
+  if (!x.is_sparse()) return {x.pending_rows() ? Features(x.input()) : x, PendingDropout{p, key, scale}};
   return drop_entries(x.shared_pattern(), values, p, key, scale);
 }
 

@@ -43,6 +43,7 @@ struct SparsePattern {
 /// An immutable shared handle, cheap to copy. It is one of
 ///   - a dense Variable; Variables convert implicitly,
 ///   - a dense constant with a pending dropout, which a product applies while it reads (see linear.h),
+///   - one that is the rank's rows of a constant, of which every rank has the rows of all ranks,
 ///   - a sparse constant, whose zeros are never stored, read or multiplied. Layers that begin with a product
 ///     X W accept it: forward(graph, sparse_features(...)).
 ///   - constant rows of a larger matrix, which are gathered when they are read, or not at all
@@ -53,7 +54,10 @@ class Features {
   Features(Variable x) : dense_(std::move(x)) {}         // NOLINT: implicit on purpose
   explicit Features(Tensor x) : dense_(std::move(x)) {}  // a constant
   /// A dense constant with a pending dropout. Use dropout(), which checks.
-  Features(Variable x, PendingDropout pending) : dense_(std::move(x)), pending_(std::move(pending)) {}
+  Features(Features x, PendingDropout pending) : Features(std::move(x)) { pending_ = std::move(pending); }
+  /// Rows [first, first + count) of `all`, [rows of all ranks, n]: those of this rank.
+  Features(const Tensor& all, std::int64_t first, std::int64_t count)
+      : dense_(all.slice(first, first + count)), all_(all) {}
   /// Sparse features. Use sparse_features(), which builds the pattern.
   ///   value             [entries] in the order of pattern->x
   ///   transposed_value  [entries] in the order of pattern->transposed; undefined: computed in backward
@@ -84,6 +88,12 @@ class Features {
   /// Null, or the rows that are pending.
   const PendingRows* pending_rows() const { return rows_.get(); }
   const std::optional<PendingDropout>& pending_dropout() const { return pending_; }
+  bool has_rows_of_all_ranks() const { return all_.defined(); }
+  /// scale[i] dropout(all)[i, j] with the pending dropout: row i has the bits that dense() has on the rank of
+  /// the row, so that no rank needs to send it. No collective call. Deterministic.
+  ///   scale  [rows of all ranks], instead of the pending one; undefined: 1
+  /// Throws Error where the rank does not have these rows.
+  Tensor rows_of_all_ranks(const Tensor& scale) const;
 
   /// These features rounded to another floating dtype; a handle on them if they have it. Throws Error where
   /// they require a gradient.
@@ -104,6 +114,7 @@ class Features {
   mutable Variable dense_;  // undefined until pending rows are gathered
   std::shared_ptr<const PendingRows> rows_;
   std::optional<PendingDropout> pending_;
+  Tensor all_;  // dense_ are rows of it; undefined: the rank has its own alone
   std::shared_ptr<const SparsePattern> pattern_;
   Tensor value_;
   Tensor transposed_value_;

@@ -103,6 +103,32 @@ TEST_P(OpsFeatures, Gradients) {
       {random_variable({30, 5}, device())}));
 }
 
+// Two ranks' rows of one matrix, 16 and 24: each draws what both draw.
+TEST_P(OpsFeatures, RowsOfAllRanksAreWhatEachRankDraws) {
+  for (const DType dtype : {DType::kF64, DType::kF32, DType::kBF16})
+    for (const double p : {0.0, 0.4})
+      for (const bool scaled : {false, true}) {
+        const Tensor all = random_tensor({40, 7}, dtype, device(), 1);
+        const Tensor scale = scaled ? positive(40, dtype, device()) : Tensor();
+        const auto of_rank = [&](std::int64_t first, std::int64_t count) {
+          RandomKey key = kKey;
+          key.first_row = first;
+          return dropout(Features(all, first, count), p, key,
+                         scaled ? scale.slice(first, first + count) : Tensor());
+        };
+        const Features one = of_rank(0, 16), two = of_rank(16, 24);
+        EXPECT_EQ(two.shape(), (Shape{24, 7}));
+        for (const Features& rank : {one, two}) {
+          ASSERT_TRUE(rank.has_rows_of_all_ranks());
+          const Tensor got = rank.rows_of_all_ranks(scale);
+          EXPECT_TRUE(same_bits(got.slice(0, 16), one.dense().value()));
+          EXPECT_TRUE(same_bits(got.slice(16, 40), two.dense().value()));
+        }
+      }
+  EXPECT_ERROR(Features(random_tensor({4, 2}, DType::kF32, device(), 1)).rows_of_all_ranks({}),
+               "[features] the rank has its own rows of the features alone");
+}
+
 // A pending dropout is applied before the conversion.
 TEST_P(OpsFeatures, PendingDropoutIsKeptInAnotherType) {
   const Adjacency adj = small();

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 
+#include "core/kernel_observer.h"
 #include "tests/ranks/ranks.h"
 #include "tests/support/near.h"
 #include "tests/support/tiny.h"
@@ -172,6 +173,52 @@ TEST(TrainRanks, EveryForm) {
       if (form == Aggregation::kColumns && !sums) continue;
       expect_as_on_one_rank(data, options, 1e-4);
     }
+}
+
+/// Counts the collectives that send rows of features, forward, while it is registered.
+class SentRows : public KernelObserver {
+ public:
+  explicit SentRows(std::int64_t columns) : columns_(columns), registered_(*this) {}
+  void before(const KernelCallInfo&) override {}
+  void after(const KernelCallInfo& call) override {
+    count += call.category == KernelCategory::kCommunication && call.operands[0].shape().rank() == 2 &&
+             call.operands[0].dim(1) == columns_;
+  }
+  int count = 0;
+
+ private:
+  std::int64_t columns_;
+  ScopedKernelObserver registered_;
+};
+
+// Every rank draws the dropout of all features. 30 columns are summed before the product with [30, 16] in
+// training, and with [30, 32] in evaluations, too.
+TEST(TrainRanks, ConstantFeaturesAreNotExchanged) {
+  RODEO_NEEDS_TWO_RANKS();
+  for (const std::int64_t hidden : {15, 16, 32})
+    for (const Precision precision : {Precision::kFp32, Precision::kBf16})
+      for (const bool weighted : {false, true}) {
+        SCOPED_TRACE(str(hidden, " ", name(precision), weighted ? " with edge weights" : ""));
+        Dataset data = test::tiny_dataset();
+        if (weighted) data.edge_weight = some_weights(data.num_edges());
+        TrainOptions options = options_of("gcn");
+        options.hidden = hidden, options.precision = precision;
+        options.features = FeatureForm::kDense;
+        const NodeRun run = make_run(data, options, test::device(), ranks());
+        EXPECT_EQ(run.task.x.has_rows_of_all_ranks(), hidden > 15);
+        EXPECT_EQ(run.task.features.ends_with("; of all nodes on each rank"), hidden > 15);
+        {
+          const SentRows sent(data.num_features);
+          const Trained all = train(data, options, ranks());
+          EXPECT_EQ(sent.count, hidden > 15 ? 1 : 0) << "once, when they are loaded";
+          options.aggregation = Aggregation::kRows;
+          const Trained rows = train(data, options, ranks());
+          EXPECT_EQ(sent.count > 1, hidden > 15) << "as named, features are rows of the rank";
+          EXPECT_EQ(all.losses, rows.losses);
+          EXPECT_EQ(all.summary.last.val_loss, rows.summary.last.val_loss);
+          EXPECT_EQ(all.weights, rows.weights);
+        }
+      }
 }
 
 TEST(TrainRanks, TrunksOfEveryConvolution) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "tests/support/devices.h"
 #include "train/task/model_registry.h"
 
@@ -240,6 +242,39 @@ TEST(TrainRunPlan, PeersReadTheirRows) {
   EXPECT_ERROR(plan_run(options(FeaturesOn::kPeers), file(), kPlenty),
                "--features-on peers cuts the features among several ranks, and this is one: start more with "
                "--gpus or --ranks, or give --features-on device");
+}
+
+// A GCN that sums 100 columns before it multiplies them. They and their dropout take 800,000 bytes.
+TEST(TrainRunPlan, RanksShareFeaturesThatTheFirstLayerSums) {
+  Room room = kPlenty;
+  room.total_on_device = 6'400'000;
+  const auto shares = [&](const std::function<void(TrainOptions&)>& set, int ranks = 2) {
+    TrainOptions of = published_options("gcn");
+    of.hidden = 51;
+    set(of);
+    return plan_run(of, file(), room, ranks).shares_features;
+  };
+  EXPECT_TRUE(shares([](TrainOptions&) {}));
+  EXPECT_TRUE(shares([](TrainOptions& o) { o.dropout = 0, o.input_dropout = 0.5; }));
+  EXPECT_FALSE(shares([](TrainOptions&) {}, 1));
+  EXPECT_FALSE(shares([](TrainOptions& o) { o.hidden = 50; })) << "multiplies first";
+  EXPECT_FALSE(shares([](TrainOptions& o) { o.dropout = 0; })) << "keeps the sum";
+  EXPECT_FALSE(shares([](TrainOptions& o) { o.layers = 1; }));
+  EXPECT_FALSE(shares([](TrainOptions& o) { o.trunk.residual = true; }));
+  EXPECT_FALSE(shares([](TrainOptions& o) { o.aggregation = Aggregation::kRows; }));
+  EXPECT_FALSE(shares([](TrainOptions& o) { o.batch = 64; }));
+  EXPECT_FALSE(shares([](TrainOptions& o) { o.model = "sage"; }));
+  room.total_on_device -= 1;
+  EXPECT_FALSE(shares([](TrainOptions&) {})) << "more than an eighth of the device";
+  room.total_on_device += 1;
+  TrainOptions of = published_options("gcn");
+  of.hidden = 51;
+  EXPECT_NE(describe(plan_run(of, file(), room, 2))
+                .find("features dense or sparse, by a sample; dense ones of all nodes on each rank"),
+            std::string::npos);
+  of.features = FeatureForm::kDense;
+  EXPECT_NE(describe(plan_run(of, file(), room, 2)).find("; features dense, of all nodes on each rank"),
+            std::string::npos);
 }
 
 TEST(TrainRunPlan, TheFormOfFeatures) {

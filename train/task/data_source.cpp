@@ -89,15 +89,18 @@ void add_input_features(Dataset& dataset, const TrainOptions& options, std::int6
 
 Room measure_room(Device device, const Communicator& ranks) {
   Room room{device, memory_room(device).free, memory_room(kCpu).free};
+  room.total_on_device = memory_room(device).total;
   if (ranks.size() == 1) return room;
   room.ranks_of_host = ranks_of_host(ranks).size;
   const auto fractions = static_cast<std::int64_t>(room.ranks_of_host);
-  const std::vector<std::int64_t> own{-(device.is_cuda() ? room.on_device : room.on_device / fractions),
-                                      -(room.on_host / fractions), fractions};
+  const std::vector<std::int64_t> own{
+      -(device.is_cuda() ? room.on_device : room.on_device / fractions), -(room.on_host / fractions),
+      fractions, -(device.is_cuda() ? room.total_on_device : room.total_on_device / fractions)};
   const Tensor worst = Tensor::from(own);
   ranks.all_reduce(worst, Reduction::kMax);
   const std::vector<std::int64_t> all = worst.to_vector<std::int64_t>();
   room.on_device = -all[0], room.on_host = -all[1], room.ranks_of_host = static_cast<int>(all[2]);
+  room.total_on_device = -all[3];
   return room;
 }
 

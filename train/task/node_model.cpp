@@ -182,7 +182,7 @@ RunPlan plan_source(const DataSource& source, const TrainOptions& options, Devic
   check(!source.in_file() || !is_hetero_file(source.file), source.file,
         ": holds node types and relations, and --model ", options.model,
         " is for one type of nodes: choose rgcn, rgat, hgt or hetero-sage");
-  const Room room = measure_room(device, options.batch > 0 ? ranks : Communicator());
+  const Room room = measure_room(device, ranks);
   return plan_run(options, read_header(source, options.input_features), room, ranks.size());
 }
 

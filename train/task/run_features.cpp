@@ -7,6 +7,7 @@
 
 #include "core/device.h"
 #include "datasets/feature_rows.h"
+#include "ops/all_gather.h"
 #include "train/task/disk_features.h"
 #include "train/task/feature_form.h"
 #include "train/task/host_features.h"
@@ -17,6 +18,13 @@ namespace {
 void add(NodeTask& task, ChosenFeatures chosen) {
   task.x = std::move(chosen.x);
   task.features = std::move(chosen.text) + "; " + task.feature_scale.text;
+}
+
+/// Gives every rank the rows of all.
+void share(NodeTask& task) {
+  const NodePartition& nodes = *task.partition;
+  task.x = Features(all_gather(nodes, task.x.input().value()), nodes.first_row(), nodes.num_rows());
+  task.features += "; of all nodes on each rank";
 }
 
 ChosenFeatures convert_at(const MemoryTiers& at, NodeTask& task, Dataset& dataset, const std::string& file,
@@ -100,6 +108,7 @@ void add_features(NodeTask& task, Dataset& dataset, const RunPlan& plan, const T
   } else {
     const FeatureForm form = form_of(dataset, plan, options, task.feature_scale.scaling, ranks);
     add(task, convert_features(dataset, task.feature_scale, options, form, plan.device));
+    if (plan.shares_features && !task.x.is_sparse()) share(task);
     task.places = at.text;
   }
   if (plan.data.edge_features >= 0 && !options.edge_features) task.features += "; edge features not used";

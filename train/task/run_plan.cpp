@@ -9,6 +9,7 @@
 #include "core/memory_stats.h"
 #include "ops/features.h"
 #include "train/precision.h"
+#include "train/task/trunk_model.h"
 
 namespace rodeo {
 namespace {
@@ -91,6 +92,18 @@ GraphInput graph_input(const TrainOptions& options) {
   const GraphInput input = traits_of(options).graph;
   if (input == GraphInput::kPlain && options.sage_loops) return GraphInput::kSelfLoops;
   return input == GraphInput::kSelfLoops && !options.self_loops ? GraphInput::kPlain : input;
+}
+
+/// Whether the first layer of a partitioned graph reads no features of other ranks if each rank has those of
+/// all nodes. Without dropout it reads them once, and keeps their sum.
+bool shares_features(const TrainOptions& o, const DataHeader& data, const Room& room) {
+  constexpr std::int64_t kPart = 8;  // of the device: the features, and what is left of them by dropout
+  const auto sums_first = traits_of(o).sums_first;
+  const std::int64_t bytes =
+      2 * data.nodes * data.features * static_cast<std::int64_t>(size_of(activation_dtype(o.precision)));
+  return sums_first && sums_first(data.features, o.hidden) && data.form == FeatureForm::kDense &&
+         data.features > 0 && o.layers > 1 && o.input_dropout.value_or(o.dropout) > 0 &&
+         o.aggregation == Aggregation::kAuto && !uses_trunk(o) && kPart * bytes <= room.total_on_device;
 }
 
 constexpr const char* kMakesFeatures = ". --input-features degree, onehot, random or ones makes some";
@@ -245,6 +258,7 @@ RunPlan plan_run(const TrainOptions& options, const DataHeader& data, const Room
     return plan;
   }
   plan.tiers.resize(1);
+  plan.shares_features = plan.partitioned && shares_features(options, data, room);
   if (plan.partitioned && data.in_file && options.task == TaskKind::kNode &&
       options.reorder == NodeOrder::kNone) {
     plan.reads_edge_parts = !options.edge_features && !data.makes_features;
@@ -278,6 +292,9 @@ std::string describe(const RunPlan& plan) {
   if (plan.graph == GraphInput::kGcnNorm) text += ", with self loops and D^-1/2";
   text += plan.form == FeatureForm::kAuto ? std::string("; features dense or sparse, by a sample")
                                           : fmt::format("; features {}", name(plan.form));
+  if (plan.shares_features && plan.form != FeatureForm::kSparse)
+    text +=
+        fmt::format("{} of all nodes on each rank", plan.form == FeatureForm::kAuto ? "; dense ones" : ",");
   if (const std::string& memory = plan.tiers.front().text; !memory.empty()) text += "; " + memory;
   for (std::size_t i = 1; i < plan.tiers.size(); ++i) {
     text += i == 1 ? "; if memory does not suffice: " : ", ";

@@ -38,6 +38,7 @@ struct Room {
   std::int64_t on_device = 0, on_host = 0;  // bytes; without CUDA, both are the host's
   int ranks_of_host = 1;                    // share features in its memory
   int ranks = 1;                            // share features on their devices; plan_run() sets it
+  std::int64_t total_on_device = 0;         // bytes, the same in every run
 };
 
 /// Bytes that training on mini-batches of a graph takes, beside those of a batch.
@@ -91,7 +92,10 @@ struct RunPlan {
   TaskKind task = TaskKind::kNode;
   Device device{};
   int ranks = 1;
-  bool partitioned = false;       // each rank has a range of the nodes; else all ranks have the whole graph
+  bool partitioned = false;  // each rank has a range of the nodes; else all ranks have the whole graph
+  /// Partitioned: if the features are dense, each rank keeps those of all nodes, because the first layer sums
+  /// them before anything else.
+  bool shares_features = false;
   bool reads_edge_parts = false;  // each rank reads a part of the edges, and they exchange them; else all
   NodeOrder order = NodeOrder::kNone;
   bool undirected = false;
