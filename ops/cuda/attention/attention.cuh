@@ -59,7 +59,7 @@ constexpr int kAttentionThreads = 128;
 /// One warp's work on one column tile. Pass is Forward or Backward. It must have:
 ///   Tile, Args, Term (what an edge reads per row and head), kTransposed, kDepth (edges in flight), kBlocks
 ///   State: the accumulators `all` and `positive`, and per-head sums; its size is a multiple of 16 bytes
-///   begin(at): loads the operands of (row, head) `at`
+///   begin(work, row, length): loads what a row or piece of so many edges needs of its row
 ///   weigh(term, count, state, score, weight): scores and weights of some edges; may rescale the state
 ///   merge(state, other), factor(state): combine and normalise
 ///   write(work, row, factor): writes results of each head; all lanes of a group call it, with their state
@@ -281,7 +281,7 @@ __global__ void __launch_bounds__(kAttentionThreads, Pass::kBlocks)
   if (warp < plan.pieces) {
     const RodeView::Part piece = plan.piece(warp);
     const std::int32_t split = plan.piece_split[warp];
-    work.pass.begin(piece.row * args.heads + work.head);
+    work.pass.begin(work, piece.row, piece.length);
     work.accumulate_piece(piece.row, piece.begin, piece.length);
     work.reduce_groups();
     const bool complete = split < 0 || work.combine(split, plan.index_of(piece, args.row_ptr));
@@ -289,7 +289,7 @@ __global__ void __launch_bounds__(kAttentionThreads, Pass::kBlocks)
   } else {
     const std::int64_t at = (warp - plan.pieces) * Pass::Tile::kGroups + work.group;
     const RodeView::Part part = plan.is_by_rows() ? plan.row(at, args.row_ptr) : plan.residual(at);
-    work.pass.begin(part.row * args.heads + work.head);
+    work.pass.begin(work, part.row, part.length);
     work.accumulate_row(part.row, part.begin, part.length);
     if (at < plan.residuals) work.finish(part.row);
   }

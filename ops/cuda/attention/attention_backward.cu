@@ -53,8 +53,17 @@ struct Backward {
 
   const Args& args;
   Sum slope, own;
+  Pack<T, Tile::kVec> x{};
+  bool is_empty = true;
 
-  __device__ void begin(std::int64_t at) { own = widen(args.t[at]); }
+  template <class Work>
+  __device__ void begin(const Work& work, std::int64_t row, int length) {
+    own = widen(args.t[row * work.args.heads + work.head]);
+    is_empty = length == 0;
+    // Early, for most rows have few edges; an empty row has dt = 0 even where x is NaN.
+    if (args.dt && work.active && !is_empty)
+      x = *reinterpret_cast<const Pack<T, Tile::kVec>*>(args.x + row * work.args.stride + work.column);
+  }
 
   template <int kCount>
   __device__ void weigh(const Term (&term)[kCount], int count, State& state, Sum (&score)[kCount],
@@ -83,18 +92,13 @@ struct Backward {
       if (work.begins_head()) args.sum[at] = state.sum;
       return;
     }
-    using Row = typename Work::Row;
     Sum dot = 0;
-    if (work.active) {
-      const Row x = *reinterpret_cast<const Row*>(args.x + row * work.args.stride + work.column);
 #pragma unroll
-      for (int v = 0; v < Tile::kVec; ++v)
-        dot += widen(x.value[v]) * factor * (slope * state.all[v] + (1 - slope) * state.positive[v]);
-    }
+    for (int v = 0; v < Tile::kVec; ++v)
+      dot += widen(x.value[v]) * factor * (slope * state.all[v] + (1 - slope) * state.positive[v]);
     for (int offset = args.head_lanes / 2; offset > 0; offset /= 2)
       dot += __shfl_xor_sync(work.lanes_of_group(), dot, offset);
-    const bool alone = work.args.row_ptr[row] == work.args.row_ptr[row + 1];  // dt = 0 even where x is NaN
-    if (work.begins_head()) args.dt[at] = static_cast<T>(alone ? Sum(0) : dot - state.sum);
+    if (work.begins_head()) args.dt[at] = static_cast<T>(dot - state.sum);
   }
 };
 

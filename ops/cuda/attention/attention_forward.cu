@@ -39,7 +39,10 @@ struct Forward {
   const Args& args;
   Sum slope, own;
 
-  __device__ void begin(std::int64_t at) { own = widen(args.s[at]); }
+  template <class Work>
+  __device__ void begin(const Work& work, std::int64_t row, int) {
+    own = widen(args.s[row * work.args.heads + work.head]);
+  }
 
   static __device__ void scale(State& state, Sum factor) {
 #pragma unroll
