@@ -46,8 +46,8 @@ void HgtConv::register_linear(const std::string& name, TypedLinear& linear, std:
                        Tensor::zeros({options_.types, options_.out}, dtype, device));
 }
 
-Variable HgtConv::project_stack(const HeteroGraph& graph, const Variable& x, const TypedLinear& linear,
-                                const Variable& relation) const {
+GroupedProduct HgtConv::project_stack(const HeteroGraph& graph, const TypedLinear& linear,
+                                      const Variable& relation) const {
   const std::int64_t in = options_.in, out = options_.out, relations = options_.relations;
   std::vector<RowSegment> matrices, biases;  // of the source type of each relation
   for (int r = 0; r < graph.num_relations(); ++r) {
@@ -59,9 +59,11 @@ Variable HgtConv::project_stack(const HeteroGraph& graph, const Variable& x, con
   const Variable bias =
       linear.bias.defined() ? grouped_linear(linear.bias, biases, relations, relation) : Variable();
   const Adjacency& order = graph.source_order();
-  return fan_out_linear(x, graph.nodes_to_stack(), graph.num_sources(),
-                        transpose_last(sort_relations(order, reshape(weight, {relations, in, out}))),
-                        bias.defined() ? sort_relations(order, bias) : bias);
+  return {.segments = graph.nodes_to_stack(),
+          .rows = graph.num_sources(),
+          .w = transpose_last(sort_relations(order, reshape(weight, {relations, in, out}))),
+          .bias = bias.defined() ? sort_relations(order, bias) : bias,
+          .fans_out = true};
 }
 
 Variable HgtConv::finish(const HeteroGraph& graph, const Variable& x, const Variable& attended) const {
@@ -89,11 +91,14 @@ Variable HgtConv::forward(const HeteroGraph& graph, const Variable& x, RandomKey
   const auto by_heads = [&](const Variable& h) { return reshape(h, {h.dim(0), heads, d}); };
   const Variable key_relation = scale_each(reshape(key_relation_, {options_.relations * heads, d * d}),
                                            reshape(p_, {options_.relations * heads}));
-  const Variable k = by_heads(
-                     project_stack(graph, x, key_, reshape(key_relation, {options_.relations, heads, d, d}))),
-                 v = by_heads(project_stack(graph, x, value_, value_relation_)),
-                 q = by_heads(
-                     grouped_linear(x, graph.rows_by_type(), graph.num_rows(), query_.weight, query_.bias));
+  const std::vector<Variable> products = grouped_products(
+      x, {project_stack(graph, key_, reshape(key_relation, {options_.relations, heads, d, d})),
+          project_stack(graph, value_, value_relation_),
+          {.segments = graph.rows_by_type(),
+           .rows = graph.num_rows(),
+           .w = query_.weight,
+           .bias = query_.bias}});
+  const Variable k = by_heads(products[0]), v = by_heads(products[1]), q = by_heads(products[2]);
   const Variable y = dot_attention(graph.stacked(), q, k, v, {}, {},
                                    {.dropout = training() ? options_.attention_dropout : 0, .key = key});
   return finish(graph, x, reshape(y, {graph.num_rows(), options_.out}));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "layers/hetero_conv.h"
+#include "ops/grouped_linear.h"
 
 namespace rodeo {
 
@@ -25,10 +26,10 @@ class HgtConv : public HeteroConvolution {
   };
   void register_linear(const std::string& name, TypedLinear& linear, std::int64_t in, Random& random,
                        Device device, DType dtype);
-  /// x [nodes, in] times the weight of its type, then [relations, heads, out / heads, out / heads] of each
+  /// Of x [nodes, in] and the weight of its type, then [relations, heads, out / heads, out / heads] of each
   /// relation: rows of the stack.
-  Variable project_stack(const HeteroGraph& graph, const Variable& x, const TypedLinear& linear,
-                         const Variable& relation) const;
+  GroupedProduct project_stack(const HeteroGraph& graph, const TypedLinear& linear,
+                               const Variable& relation) const;
   Variable finish(const HeteroGraph& graph, const Variable& x, const Variable& attended) const;
 
   TypedLinear key_, query_, value_, out_;  // "k_lin", "q_lin", "v_lin", "out_lin" .weight, .bias

@@ -37,19 +37,27 @@ Variable RgatConv::forward(const HeteroGraph& graph, const Variable& x, RandomKe
   const auto by_source = [&](const Variable& w) {
     return transpose_last(sort_relations(graph.source_order(), w));
   };
-  const Variable z = fan_out_linear(x, graph.nodes_to_stack(), stack, by_source(w_)),
-                 t = fan_out_linear(x, graph.nodes_to_stack(), stack, by_source(score_weights(a_src_))),
-                 s = fan_out_linear(
-                     x, graph.nodes_to_targets(), targets,
-                     transpose_last(sort_relations(graph.target_order(), score_weights(a_dst_))));
+  const auto by_target = [&](const Variable& w) {
+    return transpose_last(sort_relations(graph.target_order(), w));
+  };
+  const std::vector<RowSegment> to_stack = graph.nodes_to_stack();
+  std::vector<GroupedProduct> of_x{
+      {.segments = to_stack, .rows = stack, .w = by_source(w_), .fans_out = true},
+      {.segments = to_stack, .rows = stack, .w = by_source(score_weights(a_src_)), .fans_out = true},
+      {.segments = graph.nodes_to_targets(),
+       .rows = targets,
+       .w = by_target(score_weights(a_dst_)),
+       .fans_out = true}};
+  if (root_.defined()) of_x.push_back({graph.rows_by_type(), graph.num_rows(), root_, b_});
+  const std::vector<Variable> products = grouped_products(x, of_x);
+  const Variable &z = products[0], &t = products[1], &s = products[2];
   const Variable y = gat_attention(graph.relation_blocks(), s, t,
                                    reshape(z, {stack, options_.heads, options_.out / options_.heads}),
                                    {.negative_slope = options_.negative_slope,
                                     .dropout = training() ? options_.attention_dropout : 0,
                                     .key = key});
   const Variable sum = spmm(graph.sum_relations(), reshape(y, {targets, options_.out}));
-  return root_.defined() ? add(sum, grouped_linear(x, graph.rows_by_type(), graph.num_rows(), root_, b_))
-                         : sum;
+  return root_.defined() ? add(sum, products[3]) : sum;
 }
 
 const HeteroConvKind kRgat{.name = "rgat",

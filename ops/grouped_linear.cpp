@@ -1,10 +1,10 @@
 #include "ops/grouped_linear.h"
 
 #include <algorithm>
-#include <optional>
 #include <string_view>
 #include <utility>
 
+#include "core/outputs.h"
 #include "ops/checks.h"
 #include "ops/dense.h"
 #include "ops/kernels/dense.h"
@@ -63,12 +63,13 @@ void for_each_bias(const Tensor& bias, const std::vector<RowSegment>& segments, 
   }
 }
 
-/// w [matrices, blocks, k, n]; `transposed`: [matrices, blocks, n, k], and y is folded instead of x.
+/// w [matrices, blocks, k, n]; `transposed`: [matrices, blocks, n, k], and y is folded instead of x. Adds to
+/// `sum` where it is defined, and returns it.
 Tensor product(const Tensor& x, const std::vector<RowSegment>& segments, std::int64_t rows, const Tensor& w,
-               bool transposed, const Tensor& bias = {}) {
+               bool transposed, const Tensor& bias = {}, const Tensor& sum = {}) {
   const std::int64_t columns = w.dim(1) * w.dim(transposed ? 2 : 3);
-  const Tensor y = Tensor::empty({rows, columns}, x.dtype(), x.device());
-  if (y.numel() == 0) return y;
+  const Tensor y = sum.defined() ? sum : Tensor::empty({rows, columns}, x.dtype(), x.device());
+  if (y.numel() == 0 || (sum.defined() && x.numel() == 0)) return y;
   if (x.numel() == 0) {
     y.fill(0);
     if (bias.defined())
@@ -77,7 +78,12 @@ Tensor product(const Tensor& x, const std::vector<RowSegment>& segments, std::in
       });
     return y;
   }
-  kernels::grouped_matmul.on(y.device())(x, w, transposed, plan_rows(segments, transposed, y), bias, y);
+  std::vector<kernels::GroupedRows> plan;
+  if (sum.defined())
+    for (const RowSegment& segment : segments) plan.push_back({segment, /*adds=*/true});
+  else
+    plan = plan_rows(segments, transposed, y);
+  kernels::grouped_matmul.on(y.device())(x, w, transposed, plan, bias, y);
   return y;
 }
 
@@ -128,36 +134,71 @@ Tensor forward(const char* op, bool fans_out, const Tensor& x, const std::vector
                  bias.defined() ? bias.to(sum_dtype(x.dtype())) : bias);
 }
 
-Variable forward(const char* op, bool fans_out, const Variable& x, const std::vector<RowSegment>& segments,
-                 std::int64_t rows, const Variable& w, const Variable& bias) {
-  const Tensor b = bias.defined() ? bias.value() : Tensor();
-  const Tensor y = forward(op, fans_out, x.value(), segments, rows, w.value(), b);
-  const SavedTensor kept_x = w.requires_grad() ? x.saved() : SavedTensor(),
-                    kept_w = x.requires_grad() ? w.saved() : SavedTensor();
-  const Tensor db_like = bias.defined() && bias.requires_grad() ? b : Tensor();
-  const auto rule = [=, x_rows = x.dim(0), w_shape = w.shape(), w_dtype = w.dtype()](const Tensor& dy) {
-    Tensor dx, dw, db;
-    if (kept_w.defined())
-      dx = product(dy, swapped(segments), x_rows, as_blocks(kept_w.get().to(dy.dtype())), !fans_out);
-    if (db_like.defined()) db = Tensor::zeros(db_like.shape(), sum_dtype(dy.dtype()), dy.device());
-    const bool has_products = dy.numel() > 0 && x_rows > 0 && w_shape.numel() > 0;
-    if (kept_x.defined()) {
-      dw = has_products ? Tensor::empty(w_shape, w_dtype, dy.device())
-                        : Tensor::zeros(w_shape, w_dtype, dy.device());
-      const auto& kernel = kernels::grouped_matmul_transposed.on(dy.device());
-      if (has_products && fans_out)
-        kernel(dy, kept_x.get(), swapped(segments), as_blocks(dw), {});
-      else if (has_products)
-        kernel(kept_x.get(), dy, segments, as_blocks(dw), db);
+/// What backward reads of one product.
+struct Kept {
+  std::vector<RowSegment> segments;
+  bool fans_out;
+  SavedTensor w;  // undefined where x does not learn
+  bool w_learns;
+  Shape w_shape;
+  DType w_dtype;
+  Tensor db_like;  // undefined where no bias learns
+};
+
+/// dw and db, undefined where they do not learn; zero where dy is undefined.
+std::pair<Tensor, Tensor> weight_gradients(const Kept& of, const Tensor& x, const Tensor& dy) {
+  Tensor dw, db;
+  const Device device = x.device();
+  if (of.db_like.defined()) db = Tensor::zeros(of.db_like.shape(), sum_dtype(x.dtype()), device);
+  const bool has_products = dy.defined() && dy.numel() > 0 && x.dim(0) > 0 && of.w_shape.numel() > 0;
+  if (of.w_learns) {
+    dw = has_products ? Tensor::empty(of.w_shape, of.w_dtype, device)
+                      : Tensor::zeros(of.w_shape, of.w_dtype, device);
+    const auto& kernel = kernels::grouped_matmul_transposed.on(device);
+    if (has_products && of.fans_out)
+      kernel(dy, x, swapped(of.segments), as_blocks(dw), {});
+    else if (has_products)
+      kernel(x, dy, of.segments, as_blocks(dw), db);
+  }
+  const bool is_summed = of.w_learns && has_products && !of.fans_out;
+  if (db.defined() && dy.defined() && !is_summed && dy.dim(1) > 0)
+    for_each_bias(db, of.segments, of.fans_out, dy,
+                  [&](const Tensor& part, const Tensor& sum) { kernels::sum_rows.on(device)(part, sum); });
+  return {dw, db.defined() ? db.to(of.db_like.dtype()) : db};
+}
+
+std::vector<Variable> products_of(const Variable& x, const std::vector<GroupedProduct>& products) {
+  std::vector<Tensor> y;
+  std::vector<Kept> kept;
+  std::vector<Variable> inputs{x};
+  bool weights_learn = false;
+  for (const auto& [segments, rows, w, bias, fans_out] : products) {
+    const Tensor b = bias.defined() ? bias.value() : Tensor();
+    y.push_back(forward(fans_out ? "fan_out_linear" : "grouped_linear", fans_out, x.value(), segments, rows,
+                        w.value(), b));
+    kept.push_back({segments, fans_out, x.requires_grad() ? w.saved() : SavedTensor(), w.requires_grad(),
+                    w.shape(), w.dtype(), bias.requires_grad() ? b : Tensor()});
+    inputs.insert(inputs.end(), {w, bias});
+    weights_learn = weights_learn || w.requires_grad() || bias.requires_grad();
+  }
+  const SavedTensor kept_x = weights_learn ? x.saved() : SavedTensor();
+  const auto rule = [kept = std::move(kept), kept_x, rows = x.dim(0),
+                     in = x.dim(1)](const std::vector<Tensor>& dy) {
+    std::vector<Tensor> out(1);
+    for (std::size_t i = 0; i < dy.size(); ++i) {
+      const Kept& of = kept[i];
+      std::pair<Tensor, Tensor> of_weights;
+      if (dy[i].defined() && of.w.defined())
+        out[0] = product(dy[i], swapped(of.segments), rows, as_blocks(of.w.get().to(dy[i].dtype())),
+                         !of.fans_out, {}, out[0]);
+      if (kept_x.defined()) of_weights = weight_gradients(of, kept_x.get(), dy[i]);
+      out.insert(out.end(), {of_weights.first, of_weights.second});
     }
-    const bool is_summed = kept_x.defined() && has_products && !fans_out;
-    if (db.defined() && !is_summed && dy.dim(1) > 0)
-      for_each_bias(db, segments, fans_out, dy, [&](const Tensor& part, const Tensor& sum) {
-        kernels::sum_rows.on(dy.device())(part, sum);
-      });
-    return std::vector{dx, dw, db.defined() ? db.to(db_like.dtype()) : db};
+    return out;
   };
-  return record(op, y, {x, w, bias}, rule);
+  if (products.size() > 1) return record_outputs("grouped_products", y, inputs, rule);
+  const char* op = products.front().fans_out ? "fan_out_linear" : "grouped_linear";
+  return {record(op, y.front(), inputs, [rule](const Tensor& dy) { return rule({dy}); })};
 }
 
 }  // namespace
@@ -168,7 +209,7 @@ Tensor grouped_linear(const Tensor& x, const std::vector<RowSegment>& segments, 
 }
 Variable grouped_linear(const Variable& x, const std::vector<RowSegment>& segments, std::int64_t rows,
                         const Variable& w, const Variable& bias) {
-  return forward("grouped_linear", false, x, segments, rows, w, bias);
+  return products_of(x, {{segments, rows, w, bias}}).front();
 }
 
 Tensor fan_out_linear(const Tensor& x, const std::vector<RowSegment>& segments, std::int64_t rows,
@@ -177,7 +218,12 @@ Tensor fan_out_linear(const Tensor& x, const std::vector<RowSegment>& segments, 
 }
 Variable fan_out_linear(const Variable& x, const std::vector<RowSegment>& segments, std::int64_t rows,
                         const Variable& w, const Variable& bias) {
-  return forward("fan_out_linear", true, x, segments, rows, w, bias);
+  return products_of(x, {{segments, rows, w, bias, true}}).front();
+}
+
+std::vector<Variable> grouped_products(const Variable& x, const std::vector<GroupedProduct>& products) {
+  check(!products.empty(), "[grouped_products] there must be a product");
+  return products_of(x, products);
 }
 
 std::vector<RowSegment> row_segments(const std::vector<std::int64_t>& offsets) {

@@ -44,6 +44,18 @@ Tensor fan_out_linear(const Tensor& x, const std::vector<RowSegment>& segments, 
 Variable fan_out_linear(const Variable& x, const std::vector<RowSegment>& segments, std::int64_t rows,
                         const Variable& w, const Variable& bias = {});
 
+/// One of grouped_products(): grouped_linear() with these operands, or fan_out_linear().
+struct GroupedProduct {
+  std::vector<RowSegment> segments;
+  std::int64_t rows = 0;
+  Variable w, bias = {};
+  bool fans_out = false;
+};
+/// Several products of one x. Backward adds their dx in the first one's memory, in their order: no sums of
+/// gradients are left to do. Values, dtypes and errors of each as above; a second derivative is an Error.
+/// Deterministic.
+std::vector<Variable> grouped_products(const Variable& x, const std::vector<GroupedProduct>& products);
+
 /// Segments of consecutive rows, in both x and y: segment s has the rows [offsets[s], offsets[s + 1]).
 /// Throws Error unless offsets do not decrease from 0.
 std::vector<RowSegment> row_segments(const std::vector<std::int64_t>& offsets);

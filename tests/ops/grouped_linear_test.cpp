@@ -1,6 +1,7 @@
 #include "ops/grouped_linear.h"
 
 #include "core/storage.h"
+#include "ops/dense.h"
 #include "tests/support/devices.h"
 #include "tests/support/gradcheck.h"
 
@@ -172,6 +173,51 @@ TEST_P(OpsGroupedLinear, FanOutIsItsTranspose) {
       EXPECT_TRUE(near(w.grad(), of_dy.dw, eps, 1e-30, of_dy.dw_scale));
       EXPECT_TRUE(near(b.grad(), db, 1e3 * eps, eps));
     }
+}
+
+TEST_P(OpsGroupedLinear, SeveralProductsOfOneXAreThoseOfEach) {
+  for (const DType dtype : {DType::kF64, DType::kF32, DType::kBF16}) {
+    SCOPED_TRACE(dtype);
+    const std::int64_t rows = 2100, in = 16, out = 24;
+    const auto parameter = [&](const Shape& shape, std::uint64_t seed) {
+      return Variable(random_tensor(shape, dtype, device(), seed), true);
+    };
+    const std::vector<GroupedProduct> products{
+        {.segments = {{3, 0, 2000, 3}},
+         .rows = 6000,
+         .w = parameter({3, out, in}, 1),
+         .bias = parameter({3, out}, 2),
+         .fans_out = true},
+        {.segments = {{0, 0, 100}, {100, 100, 1500}}, .rows = 1700, .w = parameter({2, in, out}, 3)},
+        {.segments = {{2099, 0, 1}}, .rows = 1, .w = parameter({1, in, 2}, 4)}};
+    const Variable x = parameter({rows, in}, 5), alone = parameter({rows, in}, 5);
+    const std::vector<Variable> y = grouped_products(x, products);
+    Variable loss, loss_alone;
+    for (const std::size_t i : {std::size_t{1}, std::size_t{0}}) {  // nothing depends on the third
+      const auto& [segments, y_rows, w, bias, fans_out] = products[i];
+      const Variable own = fans_out ? fan_out_linear(alone, segments, y_rows, w, bias)
+                                    : grouped_linear(alone, segments, y_rows, w, bias);
+      EXPECT_TRUE(same_bits(y[i].value(), own.value()));
+      const Variable weight(random_tensor({1, y_rows}, dtype, device(), 6 + i));
+      const Variable ones(Tensor::full({out, 1}, 1, dtype, device()));
+      const auto add_to = [&](Variable& sum, const Variable& of) {
+        const Variable term = matmul(matmul(weight, of), ones);
+        sum = sum.defined() ? add(sum, term) : term;
+      };
+      add_to(loss, y[i]), add_to(loss_alone, own);
+    }
+    loss.backward();
+    std::vector<Tensor> dw;
+    for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
+      dw.push_back(products[i].w.grad());
+      Variable(products[i].w).zero_grad();
+    }
+    EXPECT_EQ(doubles(products[2].w.grad()), std::vector<double>(2 * in));
+    loss_alone.backward();
+    EXPECT_TRUE(same_bits(dw[0], products[0].w.grad()) && same_bits(dw[1], products[1].w.grad()));
+    const double eps = 8 * epsilon(dtype);
+    EXPECT_TRUE(near(x.grad(), doubles(alone.grad()), eps, 100 * eps));
+  }
 }
 
 TEST_P(OpsGroupedLinear, Errors) {

@@ -2,6 +2,7 @@
 // fixed order. Long segments in f32 run the kernels of linear() on tensor cores, all others cuBLASLt, for
 // which the blocks of a block-diagonal weight are a strided batch.
 #include "core/context.h"
+#include "core/elementwise.h"
 #include "ops/cuda/gemm/lt_matmul.h"
 #include "ops/plan/linear_plan.h"
 
@@ -38,14 +39,16 @@ Tensor matrix_of(const Tensor& w, std::int64_t matrix, std::int64_t fold) {
   return w.slice(matrix, matrix + fold).reshape({fold * w.dim(2), w.dim(3)});
 }
 
-/// Whether a kernel of linear() ran.
+/// Whether a kernel of linear() ran. They do not add to y: with `adds` their product has memory of its own.
 bool run_tall(LinearKernel kernel, const DropoutInput& x, const Tensor& w, bool transposed,
-              const Tensor& bias, const Tensor& y) {
+              const Tensor& bias, const Tensor& y, bool adds) {
   if (kernel == LinearKernel::kMatmul) return false;
+  const Tensor product = adds ? Tensor::empty(y.shape(), y.dtype(), y.device()) : y;
   if (kernel == LinearKernel::kWgmma)
-    wgmma_matmul(x, w, transposed, bias, {}, y);
+    wgmma_matmul(x, w, transposed, bias, {}, product);
   else
-    tall_matmul(x, w, transposed, bias, y);
+    tall_matmul(x, w, transposed, bias, product);
+  if (adds) add_in_place(y, product);
   return true;
 }
 
@@ -72,10 +75,10 @@ void grouped_matmul(const Tensor& x, const Tensor& w, bool transposed,
                        of_y = transposed ? rows.fold : 1;
     const MatmulSizes sizes{rows.rows, transposed ? step * n : n, transposed ? k : step * k};
     const Tensor b = joined_rows(bias, transposed ? matrix : static_cast<std::int64_t>(s), of_y);
-    if (blocks == 1 && !adds &&
-        run_tall(plan_segment(rows.rows, sizes.k, sizes.n, x).forward,
-                 {.x = side_by_side(x, rows.x_begin, rows.rows, of_x)}, matrix_of(w, matrix, rows.fold),
-                 transposed, b, side_by_side(y, rows.y_begin, rows.rows, of_y)))
+    const Tensor part = side_by_side(y, rows.y_begin, rows.rows, of_y);
+    if (blocks == 1 && run_tall(plan_segment(rows.rows, sizes.k, sizes.n, x).forward,
+                                {.x = side_by_side(x, rows.x_begin, rows.rows, of_x)},
+                                matrix_of(w, matrix, rows.fold), transposed, b, part, adds))
       continue;
     for (std::int64_t f = 0; f < rows.fold; f += step)
       lt_matmul({.a = rows_of(x, rows.x_begin + (transposed ? 0 : f), blocks, of_x),
@@ -85,9 +88,7 @@ void grouped_matmul(const Tensor& x, const Tensor& w, bool transposed,
                  .out = y.dtype(),
                  .batch = blocks},
                 false, transposed, sizes, adds || (f > 0 && !transposed), y.device());
-    if (!b.defined()) continue;
-    const Tensor part = side_by_side(y, rows.y_begin, rows.rows, of_y);
-    add_bias(part, b, part);
+    if (b.defined()) add_bias(part, b, part);
   }
 }
 
