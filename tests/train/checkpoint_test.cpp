@@ -1,7 +1,10 @@
 #include "train/checkpoint.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -158,6 +161,19 @@ TEST(TrainCheckpoint, AFailedSaveLosesNothing) {
   EXPECT_THROW(folder.save(bad), Error);
   EXPECT_EQ(folder.load().epoch, 3);
   EXPECT_EQ(dir.size(), 1u);
+}
+
+// As a child of a killed run does, which has not executed its program yet.
+TEST(TrainCheckpoint, ALockThatIsSoonReleasedIsAwaited) {
+  const TempDir dir;
+  const int other = ::open((dir / "").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  ASSERT_EQ(::flock(other, LOCK_EX | LOCK_NB), 0);
+  std::thread release([other] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    ::close(other);
+  });
+  EXPECT_NO_THROW(CheckpointFolder(dir / ""));
+  release.join();
 }
 
 // RODEO_KILLS names another number; the is 100.

@@ -9,10 +9,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 #include <vector>
 
 #include "train/io/atomic_file.h"
@@ -97,6 +99,17 @@ void remove_checkpoint(const fs::path& path) {
   fs::remove_all(trash, ignored);  // the next run removes what remains
 }
 
+// Whether the lock is not another run's. A run that was killed may leave it for a moment to a child process,
+// which has the descriptor until it executes its program. File systems without locks do not protect against
+// two runs in one folder.
+bool locked(int descriptor) {
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  return false;
+}
+
 }  // namespace
 
 CheckpointFolder::CheckpointFolder(const std::string& folder) : folder_(folder) {
@@ -106,8 +119,7 @@ CheckpointFolder::CheckpointFolder(const std::string& folder) : folder_(folder) 
         ": cannot be made: ", error ? error.message() : "it is no folder");
   lock_ = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   check(lock_ >= 0, folder, ": cannot be opened: ", std::strerror(errno));
-  // File systems without locks do not protect against two runs in one folder.
-  const bool taken = ::flock(lock_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  const bool taken = !locked(lock_);
   try {
     check(!taken, folder, ": another run writes its checkpoints there");
     for (const fs::path& path : entries(folder))
