@@ -71,3 +71,26 @@ function(rodeo_reuse_precompiled target from)
     target_precompile_headers(${target} REUSE_FROM ${from})
   endif()
 endfunction()
+
+# rodeo_unite(target sources...): with RODEO_UNITY, the sources of a folder are compiled in four groups. A group depends on the name
+# of the source alone: a new one joins a group and leaves the others as they are. A name that is defined in the unnamed namespaces
+# of two sources of a group is an error: give it a better one, or name a source here, which is compiled alone then.
+set(rodeo_compiled_alone
+    core/random.cpp datasets/subgraph.cpp datasets/subset.cpp datasets/synthetic_edges.cpp datasets/synthetic_presets.cpp
+    datasets/import/text_lines.cpp ops/segment_reduce.cpp ops/segment_sum.cpp ops/cpu/sddmm.cpp
+    ops/plan/dense_config.cpp ops/plan/sddmm_config.cpp ops/plan/spmm_config.cpp ops/sparse/halo_form.cpp)
+function(rodeo_unite target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${RODEO_UNITY} UNITY_BUILD_MODE GROUP)
+  list(FILTER ARGN INCLUDE REGEX "\\.cpp$")
+  foreach(path ${ARGN})
+    cmake_path(RELATIVE_PATH path BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE source)
+    if(NOT source IN_LIST rodeo_compiled_alone)
+      cmake_path(GET source PARENT_PATH folder)
+      string(MD5 hash ${source})
+      string(SUBSTRING ${hash} 0 1 digit)
+      math(EXPR number "0x${digit} % 4")
+      string(MAKE_C_IDENTIFIER ${folder}_${number} group)
+      set_property(SOURCE ${path} PROPERTY UNITY_GROUP ${group})
+    endif()
+  endforeach()
+endfunction()
