@@ -2,7 +2,7 @@
 
 #include "tests/support/devices.h"
 #include "train/commands/parse_options.h"
-#include "train/task/trunk_model.h"
+#include "train/task/model_registry.h"
 
 namespace rodeo::test {
 namespace {

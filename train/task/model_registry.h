@@ -57,6 +57,10 @@ TrainOptions published_options(std::string_view model);
 /// ModelEntry::graphs.
 TrainOptions published_options(std::string_view model, TaskKind task);
 
+/// Whether parameters have the names of a trunk (convs.0.*, ...): options.model has no preset, or `options`
+/// ask for parts that the published model does not have.
+bool uses_trunk(const TrainOptions& options);
+
 /// Why the model that `options` describe needs dense features; empty if it also reads sparse ones.
 std::string dense_features_reason(const TrainOptions& options);
 

@@ -9,7 +9,6 @@
 #include "core/memory_stats.h"
 #include "ops/features.h"
 #include "train/precision.h"
-#include "train/task/trunk_model.h"
 
 namespace rodeo {
 namespace {

@@ -121,17 +121,6 @@ TrunkOptions trunk_options(const TrainOptions& o, std::int64_t in, std::int64_t 
 
 }  // namespace
 
-bool uses_trunk(const TrainOptions& options) {
-  const TrunkParts& parts = options.trunk;
-  const ModelEntry& entry = find_model(options.model);
-  const bool sampled = options.batch > 0 && !(entry.preset && entry.preset->on_blocks);
-  return entry.preset == nullptr ||
-         (!entry.conv->traits.hops &&
-          (options.use_trunk || sampled || parts.norm != TrunkNorm::kNone || parts.residual ||
-           parts.has_classifier() || parts.pre_linear > 0 || !options.layer_dropout.empty() || !parts.bias ||
-           parts.activation != published_options(options.model, options.task).trunk.activation));
-}
-
 NodeModel make_model(const TrainOptions& options, const NodeTask& task, const ModelGraph& graph) {
   const ModelEntry& entry = find_model(options.model);
   auto trunk = std::make_unique<Trunk>(

@@ -11,10 +11,6 @@
 
 namespace rodeo {
 
-/// Whether parameters have the names of a trunk (convs.0.*, ...): options.model has no preset, or `options`
-/// ask for parts that the published model does not have.
-bool uses_trunk(const TrainOptions& options);
-
 /// The model for a graph of nodes. Weight decay applies to all parameters, or as it was published.
 NodeModel make_model(const TrainOptions& options, const NodeTask& task, const ModelGraph& graph);
 

@@ -1,3 +1,4 @@
+#include "train/task/model_registry.h"
 #include "train/task/option_parts.h"
 #include "train/task/trunk_model.h"
 
