@@ -5,7 +5,7 @@
 # The CUDA toolkit is never installed; the build uses it where it finds nvcc.
 set -euo pipefail
 packages=(g++ cmake ninja-build ccache pkg-config libhdf5-dev zlib1g-dev libcxxopts-dev libfmt-dev nlohmann-json3-dev libgtest-dev)
-[ "${1:-}" != --dev ] || packages+=(make git dpkg-dev file clang-format clang-tidy lld libomp-dev doxygen python3 python3-dev python3-venv python3-h5py python3-numpy python3-scipy
+[ "${1:-}" != --dev ] || packages+=(make git dpkg-dev debootstrap file clang-format clang-tidy lld libomp-dev doxygen python3 python3-dev python3-venv python3-h5py python3-numpy python3-scipy
                                   python3-networkx python3-pandas libopenmpi-dev openmpi-bin)
 [ "${1:-}" != --tsan ] || packages+=(clang libomp-dev)
 
