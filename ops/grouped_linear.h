@@ -51,9 +51,11 @@ struct GroupedProduct {
   Variable w, bias = {};
   bool fans_out = false;
 };
-/// Several products of one x. Backward adds their dx in the first one's memory, in their order: no sums of
-/// gradients are left to do. Values, dtypes and errors of each as above; a second derivative is an Error.
-/// Deterministic.
+/// Several products of one x [m, in]. Backward adds their dx in the first one's memory, in their order: no
+/// sums of gradients are left to do.
+///   returns  [rows, out] of each product
+/// Values, dtypes and errors of each as above; throws rodeo::Error for no products, and for a second
+/// derivative. Deterministic.
 std::vector<Variable> grouped_products(const Variable& x, const std::vector<GroupedProduct>& products);
 
 /// Segments of consecutive rows, in both x and y: segment s has the rows [offsets[s], offsets[s + 1]).
