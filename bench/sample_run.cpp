@@ -80,6 +80,10 @@ void SampleRun::train_on_relations(const SampleSettings& s, const HeteroDataset&
   options.batch = s.batch;
   options.fanout = fmt::to_string(fmt::join(s.fanout, ","));
   options.precision = s.dtype == DType::kBF16 ? Precision::kBf16 : Precision::kFp32;
+  const auto width = [&](const Dataset& type) { return type.num_features; };
+  const bool one_width = std::ranges::adjacent_find(data.types, std::ranges::not_equal_to(), width) ==
+                         data.types.end();  // the form of MLPerf
+  if (one_width) options.trunk.pre_linear = 0;
   NodeRun run = make_hetero_run(data, options, s.device);
   const Split& split = run.task.split;
   parts_ = {.forward =

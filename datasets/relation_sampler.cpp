@@ -93,6 +93,10 @@ HeteroGraph block_graph(const HeteroGraph& whole, const Block& block) {
   return HeteroGraph::trusted(std::move(types), std::move(relations), whole.device());
 }
 
+Tensor sort_by_type(const HeteroGraph& graph, const Tensor& nodes) {
+  return take(nodes, group_by_range(nodes, first_nodes(graph)).order);
+}
+
 std::vector<Tensor> nodes_by_type(const HeteroGraph& graph, const Tensor& nodes) {
   const RangeGroups groups = group_by_range(nodes, first_nodes(graph));
   const Tensor sorted = take(nodes, groups.order);

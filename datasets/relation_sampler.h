@@ -25,6 +25,10 @@ SampledBatch sample_relations(const SampledRelations& relations, const NeighborS
 /// block.sources. The host waits for the device.
 HeteroGraph block_graph(const HeteroGraph& whole, const Block& block);
 
+/// Numbers of nodes among all types, i64 [k], sorted by type, in the order of block_graph(). The host waits
+/// for the device.
+Tensor sort_by_type(const HeteroGraph& graph, const Tensor& nodes);
+
 /// Numbers of nodes among all types, i64 [k] -> for each type those of its nodes within the type, in their
 /// order: i64. The host waits for the device.
 std::vector<Tensor> nodes_by_type(const HeteroGraph& graph, const Tensor& nodes);

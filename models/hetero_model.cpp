@@ -52,7 +52,11 @@ HeteroModel::HeteroModel(const HeteroModelOptions& options, const HeteroGraph& g
   for (int t = 0; t < graph.num_types(); ++t) {
     Type& type = types_[static_cast<std::size_t>(t)];
     const std::string& name = graph.type(t).name;
-    if (const std::int64_t in = o.in[static_cast<std::size_t>(t)]; in > 0) {
+    if (!o.project) {
+      check(o.in[static_cast<std::size_t>(t)] == o.in[0] && o.in[0] > 0,
+            "[hetero_model] without projections ", "all types need features of one width: ", name, " has ",
+            o.in[static_cast<std::size_t>(t)], " columns, and ", graph.type(0).name, " has ", o.in[0]);
+    } else if (const std::int64_t in = o.in[static_cast<std::size_t>(t)]; in > 0) {
       type.linear = std::make_unique<Linear>(in, o.hidden, random, true, device, dtype);
       register_module("lins." + name, type.linear.get());
     } else {
@@ -64,11 +68,12 @@ HeteroModel::HeteroModel(const HeteroModelOptions& options, const HeteroGraph& g
   HeteroConvOptions layer_options = o.layer;
   layer_options.types = graph.num_types();
   layer_options.relations = graph.num_relations();
-  layer_options.in = layer_options.out = o.hidden;
+  layer_options.out = o.hidden;
   if (!o.conv->heads) layer_options.heads = 1;
   layers_.resize(static_cast<std::size_t>(o.layers));
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     Layer& layer = layers_[i];
+    layer_options.in = i == 0 && !o.project ? o.in[0] : o.hidden;
     layer.conv = o.conv->make(layer_options, random, device, dtype);
     register_module(str("convs.", i), layer.conv.get());
     if (o.norm == TrunkNorm::kLayer) {
@@ -96,6 +101,12 @@ std::shared_ptr<RowReads> HeteroModel::read_by_row(const std::string& parameter)
 }
 
 Variable HeteroModel::project(const HeteroGraph& graph, const std::vector<HeteroInput>& inputs) const {
+  if (!options_.project) {
+    const Shape all{graph.num_nodes(), options_.in[0]};
+    check(inputs.size() == 1 && inputs[0].x.defined() && inputs[0].x.shape() == all,
+          "[hetero_model] without projections there must be one input with x ", all);
+    return inputs[0].x.input();
+  }
   check(inputs.size() == types_.size(), "[hetero_model] there must be ", types_.size(),
         " inputs, one a node type, got ", inputs.size());
   const auto given = std::ranges::find_if(inputs, [](const HeteroInput& in) { return in.x.defined(); });

@@ -27,7 +27,9 @@ struct HeteroModelOptions {
   int layers = 2;
   double dropout = 0.5;               // of the output of each layer
   TrunkNorm norm = TrunkNorm::kNone;  // of each layer's output, before its activation; kBatch: by type
-  HeteroConvOptions layer = {};       // heads, bases, blocks and the like; sizes are set by the model
+  // Each type is projected first. Without, the first layer reads the features of all types, of one width.
+  bool project = true;
+  HeteroConvOptions layer = {};  // heads, bases, blocks and the like; sizes are set by the model
 };
 
 /// Nodes of one type: features, or for a type without features the positions of a block's nodes among all.
@@ -36,19 +38,21 @@ struct HeteroInput {
   Tensor nodes = {};  // i64 [nodes of the type]; undefined: all nodes of the type in their order
 };
 
-/// Each type is projected to `hidden` columns (a linear layer and ReLU, or trainable rows); layers with norm,
-/// ReLU and dropout after each; a linear layer for the target type. The last layer computes the target type
-/// alone; without one, all nodes, sorted by type. Parameters: lins.<type name>.{weight, bias} or
-/// embeddings.<type name>, convs.<i>.*, norms.<i>.*, lin.{weight, bias}.
+/// Each type is projected to `hidden` columns (a linear layer and ReLU, or trainable rows), unless `project`
+/// is off; layers with norm, ReLU and dropout after each; a linear layer for the target type. The last layer
+/// computes the target type alone; without one, all nodes, sorted by type. Parameters: lins.<type
+/// name>.{weight, bias} or embeddings.<type name>, convs.<i>.*, norms.<i>.*, lin.{weight, bias}.
 class HeteroModel : public Module {
  public:
   /// `graph` gives the types, the relations and the numbers of nodes with trainable rows; the model is called
   /// with graphs of equal types and relations. `random` draws the initial weights; a copy of it draws the
-  /// masks. Throws Error for sizes below 1 and a dropout outside [0, 1).
+  /// masks. Throws Error for sizes below 1, a dropout outside [0, 1), and features of other widths, or none,
+  /// where nothing is projected.
   HeteroModel(const HeteroModelOptions& options, const HeteroGraph& graph, Random random,
               Device device = kCpu, DType dtype = DType::kF32);
 
-  /// inputs: one a type, in the order of the graph's types -> [nodes of the target type, classes]. Features
+  /// inputs: one a type, in the order of the graph's types; without projections one alone, whose x has the
+  /// nodes of all types [nodes, in] -> [nodes of the target type, classes]. Features
   /// have one dtype, which is that of all layers: 16-bit features beside f32 parameters are mixed precision.
   Variable forward(const HeteroGraph& graph, const std::vector<HeteroInput>& inputs);
   /// What the last linear layer reads: [nodes of the target type, hidden]

@@ -40,6 +40,7 @@ TEST_P(BenchSampleRun, RelationsAreTrainedAsByTheCommands) {
 
   TrainOptions options = published_options("rgat");
   options.undirected = true, options.heads = 2, options.hidden = 4;
+  options.trunk.pre_linear = 0;  // all types have features of one width
   options.batch = 12, options.fanout = "3,2";
   const NodeRun command = make_hetero_run(data.hetero, options, device());
   double loss = 0;

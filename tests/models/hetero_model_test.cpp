@@ -64,6 +64,39 @@ TEST_P(ModelsHetero, BlocksOfAllNodesEqualTheWholeGraph) {
   }
 }
 
+// Features of one width are read as they are: no parameters of types, and the first layer has their width.
+TEST_P(ModelsHetero, WithoutProjections) {
+  const HeteroGraph graph = small_hetero_graph(device()).add_reverse();
+  const auto options_of = [&](std::string_view name) {
+    HeteroModelOptions options = small_options(name);
+    options.project = false;
+    options.in = {6, 6, 6, 6};
+    return options;
+  };
+  const Tensor x = random_tensor({graph.num_nodes(), 6}, DType::kF64, device(), 1);
+  for (const std::string_view name : hetero_conv_names()) {
+    SCOPED_TRACE(name);
+    HeteroModel model(options_of(name), graph, Random(3), device(), DType::kF64);
+    for (const auto& [parameter, value] : model.named_parameters())
+      EXPECT_FALSE(parameter.starts_with("lins.") || parameter.starts_with("embeddings.")) << parameter;
+    std::uint64_t seed = 0;
+    for (const Variable& p : model.parameters())
+      p.value().copy_from(random_tensor(p.shape(), DType::kF64, device(), ++seed));
+    const auto forward = [&](const auto&) { return model.forward(graph, {{.x = Features(x)}}); };
+    const GradcheckResult result = gradcheck(forward, model.parameters(), {.max_elements = 4});
+    EXPECT_TRUE(result) << result.message;
+    const Variable blocks = model.forward({graph, graph.with_targets_of(1)}, {{.x = Features(x)}});
+    EXPECT_TRUE(near(blocks.value(), doubles(forward(0).value()), 1e-12));
+    EXPECT_ERROR(model.forward(graph, small_inputs(DType::kF64, device())),
+                 "[hetero_model] without projections there must be one input with x [12, 6]");
+  }
+  HeteroModelOptions options = options_of("rgcn");
+  options.in = {6, 6, 5, 6};
+  EXPECT_ERROR(HeteroModel(options, graph, Random(1), device()),
+               "[hetero_model] without projections all types need features of one width: nobody has 5 "
+               "columns, and author has 6");
+}
+
 TEST_P(ModelsHetero, LearnsLabels) {
   const HeteroGraph graph = small_hetero_graph(device()).add_reverse();
   const Tensor label = Tensor::from(std::vector<std::int64_t>{0, 1, 1, 0}, device()),

@@ -97,6 +97,30 @@ TEST_P(TrainHeteroTask, BatchesOfAllNeighboursPredictTheWholeGraph) {
   }
 }
 
+// --pre-linear 0: the first layer reads the features of all types as they are.
+TEST_P(TrainHeteroTask, FeaturesAreReadAsTheyAre) {
+  const HeteroDataset data =
+      synthesize_hetero({.preset = "mag", .nodes = 600, .features = 8, .classes = 4, .all_features = true});
+  for (const ModelEntry& entry : hetero_model_registry()) {
+    SCOPED_TRACE(entry.name);
+    TrainOptions options = node_options(entry.name, 20);
+    options.trunk.pre_linear = 0;
+    options.batch = 50, options.fanout = "-1,-1";
+    const NodeRun run = make_hetero_run(data, options, device());
+    EXPECT_GT(make_trainer(run, {.epochs = options.epochs}).fit().best.val, 0.5);  // chance is a quarter
+    run.model.module->eval();
+    const NoGrad no_grad;
+    const Tensor nodes = Tensor::from(std::vector<std::int64_t>{7, 0, 30}, device());
+    const SampledBatch batch = run.model.mini_batches->sampler.sample(nodes);
+    EXPECT_TRUE(near(run.model.predict({.batch = &batch}).value(),
+                     doubles(gather_rows(run.model.forward().value(), nodes)), 1e-5, 1e-5));
+    EXPECT_ERROR(
+        make_hetero_run(small_citations(), options, device()),
+        "--pre-linear 0 is for features of all node types, of one width: author has 0 columns, and paper "
+        "has 8");
+  }
+}
+
 TEST_P(TrainHeteroTask, BatchesLearnTheSameInEveryRun) {
   for (const std::string_view model : {"rgcn", "rgat"}) {
     TrainOptions options = options_of(model, 12);

@@ -9,6 +9,7 @@
 #include "core/storage.h"
 #include "datasets/relation_sampler.h"
 #include "models/hetero_model.h"
+#include "ops/combine.h"
 #include "ops/gather_rows.h"
 #include "train/precision.h"
 #include "train/task/batch_models.h"
@@ -115,6 +116,20 @@ std::vector<HeteroInput> make_inputs(HeteroDataset& dataset, const TrainOptions&
   return inputs;
 }
 
+/// Without projections, the features of all types as one input.
+std::vector<HeteroInput> join_inputs(std::vector<HeteroInput> inputs, const HeteroDataset& dataset) {
+  std::vector<Tensor> parts;
+  for (std::size_t t = 0; t < inputs.size(); ++t) {
+    const Dataset& type = dataset.types[t];
+    check(inputs[t].x.defined() && type.num_features == dataset.types[0].num_features,
+          "--pre-linear 0 is for features of all node types, of one width: ", type.name, " has ",
+          type.num_features, " columns, and ", dataset.types[0].name, " has ", dataset.types[0].num_features);
+    parts.push_back(inputs[t].x.input().value());
+  }
+  inputs.clear();
+  return {HeteroInput{.x = Features(concat_rows(parts))}};
+}
+
 /// Labels and split of the target type.
 void add_labels(const Dataset& target, Device device, NodeTask& task) {
   task.class_names = target.class_names;
@@ -136,7 +151,8 @@ HeteroModelOptions model_options(const HeteroDataset& dataset, const TrainOption
                          .classes = target ? target->num_classes : o.embedding,
                          .layers = o.layers,
                          .dropout = o.dropout,
-                         .norm = o.trunk.norm};
+                         .norm = o.trunk.norm,
+                         .project = o.trunk.pre_linear > 0};
   for (const Dataset& type : dataset.types) out.in.push_back(type.num_features);
   out.layer.heads = o.heads;
   out.layer.attention_dropout = o.attention_dropout;
@@ -151,6 +167,7 @@ std::string describe_model(const TrainOptions& o) {
                              : fmt::format("{} hidden, ", o.hidden);
   if (o.bases > 0) text += fmt::format("{} bases, ", o.bases);
   if (o.blocks > 0) text += fmt::format("{} blocks, ", o.blocks);
+  if (o.trunk.pre_linear == 0) text += "features as they are, ";
   text += fmt::format("dropout {}", o.dropout);
   return o.trunk.norm == TrunkNorm::kNone ? text : text + fmt::format(", {} norm", name(o.trunk.norm));
 }
@@ -221,6 +238,10 @@ void train_on_batches(NodeRun& run, HeteroModel& made, const HeteroGraph& graph,
   const auto forward = [&made, graph, inputs](const SampledBatch& batch) {
     std::vector<HeteroGraph> blocks;
     for (const Block& block : batch.blocks) blocks.push_back(block_graph(graph, block));
+    if (!made.options().project) {
+      const Tensor nodes = sort_by_type(graph, batch.inputs());
+      return made.forward(blocks, {{.x = Features(gather_rows(inputs[0].x.input().value(), nodes))}});
+    }
     const std::vector<Tensor> nodes = nodes_by_type(graph, batch.inputs());
     std::vector<HeteroInput> read;
     for (std::size_t t = 0; t < inputs.size(); ++t) {
@@ -277,6 +298,7 @@ NodeRun build_run(HeteroDataset& dataset, const TrainedTypes* trained, const Tra
     task.types = describe_types(dataset);
     if (target) task.types.target = target->name;
     inputs = make_inputs(dataset, options, device, trained, task);
+    if (options.trunk.pre_linear == 0) inputs = join_inputs(std::move(inputs), dataset);
     if (trained) return;
     if (target)
       add_labels(*target, device, task);

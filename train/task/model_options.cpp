@@ -81,9 +81,14 @@ void add_model_options(OptionGroup model, const ModelEntry& entry) {
                "The relation whose edges are predicted, NAME or SOURCE:NAME:TARGET (default: all of the "
                "file, by --decoder distmult)");
   if (traits.heads) add_heads(model, entry.relations);
-  if (entry.relations)
+  if (entry.relations) {
     model.choice(kModel, "norm", field(&TrunkParts::norm),
                  "Normalisation of each layer's output: batch, of each node type, or layer");
+    model.integer(kModel, "pre-linear", field(&TrunkParts::pre_linear), 0,
+                  "Linear layers of each node type before the first graph layer; 0 is for features of all "
+                  "types, of one width",
+                  1);
+  }
   if (entry.relations && find_hetero_conv(entry.name).decomposes) {
     model.integer(kModel, "bases", field(&TrainOptions::bases), 0,
                   "The weights of relations are combinations of N shared matrices; 0: a matrix for each");

@@ -116,14 +116,15 @@ constexpr ConvKind kRelational{"relational", {.sparse_inputs = false}, nullptr},
 
 void set_relational(TrainOptions& options) {
   options.hidden = 64;
+  options.trunk.pre_linear = 1;
   options.weight_decay = 0;
 }
 
 void set_relational_heads(TrainOptions& options) {
+  set_relational(options);
   options.hidden = 16;
   options.heads = 4;
   options.attention_dropout = 0;
-  options.weight_decay = 0;
 }
 
 constexpr ModelEntry kHeteroModels[] = {
