@@ -22,6 +22,17 @@ AttentionTiles choose_attention_tiles(int columns, int element_bytes) {
   return {0, columns / wide + (rest > 0 && !narrow), narrow};
 }
 
+ShortRowsConfig choose_short_rows(int heads, int k, int element_bytes) {
+  const int whole = choose_attention_tiles(heads * k, element_bytes).whole;
+  if (whole == 0) return {};
+  const int loads = whole % 2 == 0 ? 2 : 1, width = loads * 512 / element_bytes, tiles = whole / loads;
+  int most = 0;
+  for (int tile = 0; tile < tiles; ++tile)
+    most = std::max(most, ((tile + 1) * width - 1) / k - tile * width / k + 1);
+  if (most > ShortRowsConfig::kMaxHeads) return {};
+  return {loads, tiles, most, std::min(ShortRowsConfig::kMaxRows, static_cast<int>(kWarp) / most)};
+}
+
 HeadDotConfig choose_head_dot(std::int64_t rows, std::int64_t heads, std::int64_t k, int vec,
                               const DeviceProperties& device) {
   constexpr std::int64_t kMaxGridY = 65535, kBlocksPerMultiprocessor = 8;
@@ -47,6 +58,11 @@ EdgeSoftmaxConfig choose_edge_softmax(std::int64_t heads, int element_bytes) {
 std::ostream& operator<<(std::ostream& out, const AttentionTiles& tiles) {
   return out << tiles.whole << " whole, " << tiles.wide << " wide and " << tiles.narrow
              << " narrow column tiles";
+}
+
+std::ostream& operator<<(std::ostream& out, const ShortRowsConfig& config) {
+  return out << config.rows << " rows a warp, " << config.tiles << " tiles of " << config.loads
+             << " loads and " << config.heads << " heads";
 }
 
 std::ostream& operator<<(std::ostream& out, const HeadDotConfig& config) {

@@ -27,6 +27,20 @@ std::ostream& operator<<(std::ostream& out, const AttentionTiles& tiles);
 /// f64 has wide tiles alone: its kernels are a reference, and compile once.
 AttentionTiles choose_attention_tiles(int columns, int element_bytes);
 
+/// Fused attention over residual rows of RoDe's plan, several of them a warp
+/// (ops/cuda/attention/short_rows.cuh): `tiles` column tiles of `loads` loads of 512 bytes, with parts of up
+/// to `heads` heads each.
+struct ShortRowsConfig {
+  static constexpr int kMaxRows = 8, kMaxHeads = 8;  // numbers of (edge, head) pairs are in shared memory
+
+  int loads = 0, tiles = 0, heads = 0, rows = 0;
+  bool covers() const { return loads > 0; }
+  bool operator==(const ShortRowsConfig&) const = default;
+};
+std::ostream& operator<<(std::ostream& out, const ShortRowsConfig& config);
+/// Covers nothing where the columns are no whole tiles, or where a tile has more than kMaxHeads heads.
+ShortRowsConfig choose_short_rows(int heads, int k, int element_bytes);
+
 /// Lanes for a head of k elements, kVec elements a lane: the power of two that covers it, up to a warp.
 constexpr int lanes_per_head(std::int64_t k, int vec) {
   int lanes = 1;
@@ -68,6 +82,7 @@ EdgeSoftmaxConfig choose_edge_softmax(std::int64_t heads, int element_bytes);
 //   gat_attention (fwd, bwd)   f32 bf16 f16  whole, wide, narrow tile  whole: columns and scores read once
 //                                                                      narrow: 64 bytes left, half the loads
 //                              f64           wide tile
+//   short rows (fwd, bwd)      f32 bf16 f16  1 or 2 loads a lane       2: half the loads of scores
 //   dot, gatv2 (fwd, 2 x bwd)  f32 bf16 f16  8, 16, 32 lanes a head    a head in the registers of its lanes
 //                                            fewer than 8 lanes        several heads a group of lanes
 //                                            operands by edge          rare: one tile for all heads

@@ -33,6 +33,18 @@ TEST(OpsAttentionConfig, ColumnTilesCoverAllColumns) {
     }
 }
 
+TEST(OpsAttentionConfig, ShortRows) {
+  EXPECT_EQ(choose_short_rows(4, 128, 2), (ShortRowsConfig{2, 1, 4, 8}));  // MLPerf's R-GAT
+  EXPECT_EQ(choose_short_rows(1, 128, 4), (ShortRowsConfig{1, 1, 1, 8}));
+  EXPECT_EQ(choose_short_rows(4, 128, 4), (ShortRowsConfig{2, 2, 2, 8}));
+  EXPECT_EQ(choose_short_rows(8, 16, 4), (ShortRowsConfig{1, 1, 8, 4}));
+  EXPECT_EQ(choose_short_rows(1, 1024, 4), (ShortRowsConfig{2, 4, 1, 8}));  // a head of four tiles
+  EXPECT_EQ(choose_short_rows(4, 96, 4), (ShortRowsConfig{1, 3, 2, 8}));    // heads across tiles
+  EXPECT_FALSE(choose_short_rows(16, 8, 4).covers());                       // 16 heads in a tile
+  EXPECT_FALSE(choose_short_rows(8, 8, 4).covers());                        // half a tile
+  EXPECT_FALSE(choose_short_rows(2, 128, 8).covers());                      // f64 has no whole tiles
+}
+
 TEST(OpsAttentionConfig, LanesPerHead) {
   EXPECT_EQ(lanes_per_head(1, 1), 1);
   EXPECT_EQ(lanes_per_head(8, 4), 2);
@@ -68,11 +80,11 @@ TEST(OpsAttentionConfig, EdgeSoftmax) {
 TEST(OpsAttentionConfig, ConfigurationsPrintThemselves) {
   std::ostringstream out;
   out << AttentionTiles{0, 2, 1} << "; " << HeadDotConfig{2, 16, 16, 43, 1} << "; "
-      << EdgeSoftmaxConfig{8, 1, 8};
+      << EdgeSoftmaxConfig{8, 1, 8} << "; " << ShortRowsConfig{2, 1, 4, 8};
   EXPECT_EQ(
       out.str(),
       "0 whole, 2 wide and 1 narrow column tiles; 2 lanes a head, blocks of 16 x 16 threads, grid of 43 x 1; "
-      "1 tiles of 8 heads, 8 warps a piece");
+      "1 tiles of 8 heads, 8 warps a piece; 8 rows a warp, 1 tiles of 2 loads and 4 heads");
 }
 
 }  // namespace

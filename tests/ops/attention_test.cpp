@@ -176,6 +176,29 @@ TEST_P(OpsAttention, EveryDtypeAndSameBitsEveryTime) {
       }
 }
 
+// Rows of 0 to 40 edges beside each other, and columns without edges, where a row of x is whole tiles of 512
+// bytes: heads of a tile, of two, and across tiles.
+TEST_P(OpsAttention, ShortRowsOfWholeTiles) {
+  std::vector<std::int64_t> lengths;
+  for (std::int64_t i = 0; i < 101; ++i) lengths.push_back(i % 3 == 0 ? 0 : i % 41);
+  const Adjacency host = graph_with_lengths(lengths, 500), adj = host.to(device());
+  const std::vector<std::pair<std::int64_t, std::int64_t>> shapes{{1, 128}, {4, 128}, {8, 32},
+                                                                  {4, 96},  {1, 512}, {16, 16}};
+  for (const auto& [heads, k] : shapes)
+    for (const double dropout : {0.0, 0.3})
+      for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF16}) {
+        if (!device().is_cuda() && dtype == DType::kF16) continue;  // as bf16
+        const auto in = random_inputs(host, heads, k, dtype, device());
+        const AttentionOptions options{.dropout = dropout, .key = kKey, .form = AttentionForm::kFused};
+        const double tolerance = dtype == DType::kF32 ? 1e-5 : 2 * epsilon(dtype);
+        const std::string what = str("heads=", heads, " k=", k, " dropout=", dropout, " ", dtype);
+        const Poisoned poisoned;
+        const Results first = run(adj, in, in[3], options), again = run(adj, in, in[3], options);
+        check_results(first, reference(host, in, in[3], options), tolerance, what);
+        for (std::size_t i = 0; i < 4; ++i) EXPECT_TRUE(same_bits(first[i], again[i])) << what;
+      }
+}
+
 TEST_P(OpsAttention, Gradients) {
   // Rows of no, one and many neighbours, repeated edges, and columns without any.
   const Adjacency adj = graph_with_lengths({3, 0, 1, 70, 12, 5}, 9).to(device());
@@ -250,11 +273,13 @@ TEST_P(OpsAttention, NanGoesAlongItsEdgesOnly) {
       Adjacency({4, 4, Tensor::from(std::vector<std::int64_t>{0, 2, 3, 5, 705}), Tensor::from(col)})
           .to(device());
   for (const AttentionForm form : kForms)
-    for (const int which : {0, 1, 2}) {
-      auto in = random_inputs(adj, 2, 8, DType::kF32, kCpu);
-      auto values = in[which].to_vector<float>();
+    for (const int which : {0, 1, 2, 3, 4, 5}) {
+      // Heads of 8, and of 64: whole tiles on CUDA.
+      auto in = random_inputs(adj, 2, which < 3 ? 8 : 64, DType::kF32, kCpu);
+      Tensor& some = in[static_cast<std::size_t>(which % 3)];
+      auto values = some.to_vector<float>();
       values[0] = std::numeric_limits<float>::quiet_NaN();  // of row or column 0, head 0
-      in[which] = Tensor::from(values, in[which].shape());
+      some = Tensor::from(values, some.shape());
       for (Tensor& tensor : in) tensor = tensor.to(device());
       const Results got = run(adj, in, in[3], {.form = form});
       EXPECT_TRUE(std::isnan(doubles(got[0])[0])) << form;

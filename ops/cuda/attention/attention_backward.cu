@@ -11,6 +11,7 @@
 #include "core/cuda/warp.cuh"
 #include "ops/cuda/attention/attention.cuh"
 #include "ops/cuda/attention/attention_gradients.h"
+#include "ops/cuda/attention/short_rows.cuh"
 #include "ops/plan/attention_config.h"
 
 namespace rodeo::kernels::cuda {
@@ -102,6 +103,76 @@ struct Backward {
   }
 };
 
+/// dx and dt over residual rows. The numbers of an item are its weight, negative where its score is not
+/// positive, and a lead D; the first of a row's own item is the sum of these.
+template <class T_, int kLoads_>
+struct BackwardRows {
+  using T = T_;
+  using Args = BackwardArgs<T>;
+  using Work = ShortRows<BackwardRows>;
+  static constexpr bool kTransposed = true, kOwnRow = true;
+  static constexpr int kLoads = kLoads_, kVec = 16 / sizeof(T), kNumbers = 2, kBlocks = 4;
+
+  const Work& work;
+  float all[kLoads][kVec] = {}, dot[kLoads] = {};
+  typename Work::Row x{};
+
+  __device__ explicit BackwardRows(const Work& w) : work(w) {}
+
+  __device__ float& number(int n, int item, int head) const {
+    return work.items.number[n][item * work.config.heads + head];
+  }
+  __device__ void weigh(int item, std::uint32_t row, std::uint32_t col, std::uint32_t kept) const {
+    const std::int64_t heads = work.args.heads;
+    const RowTerm<float>* const terms = work.own.term + col * heads + work.first_head;
+    const T* const t = work.own.t + row * heads + work.first_head;
+    for (int h = 0; h < work.heads; ++h) {
+      const RowTerm<float> term = terms[h];
+      const float score = leaky(widen(t[h]) + term.s, work.args.slope);
+      const float a = exponential(score - term.top) * term.inverse, weight = kept >> h & 1 ? a : 0.0f;
+      number(0, item, h) = score > 0 ? weight : -weight;
+      number(1, item, h) = (score > 0 ? a : work.args.slope * a) * term.dot;
+    }
+  }
+  __device__ void close(std::uint32_t, int first, int end, int head) const {
+    if (first == end) return;
+    float sum = 0;
+    for (int i = first + 1; i < end; ++i) sum += number(1, i, head);
+    number(0, first, head) = sum;
+  }
+  __device__ void add(int item, const typename Work::Row& row) {
+    if (work.items.col[item] & kOwnItem) {
+      x = row;
+      return;
+    }
+#pragma unroll
+    for (int p = 0; p < kLoads; ++p) {
+      const float signed_weight = number(0, item, work.head[p]), weight = fabsf(signed_weight);
+      float product = 0;
+#pragma unroll
+      for (int v = 0; v < kVec; ++v) {
+        const float value = widen(row.part[p].value[v]);
+        all[p][v] += weight * value;
+        product += value * widen(x.part[p].value[v]);
+      }
+      dot[p] += (signed_weight > 0 ? weight : work.args.slope * weight) * product;
+    }
+  }
+  __device__ void finish(std::uint32_t row, int first) {
+    work.store(work.args.all, row, all, work.args.scale);
+#pragma unroll
+    for (int p = 0; p < kLoads; ++p) {
+      const float sum = sum_over(dot[p] * work.args.scale, work.own.head_lanes);
+      if (work.column[p] % work.args.pitch == 0)
+        work.own.dt[static_cast<std::int64_t>(row) * work.args.heads + work.first_head + work.head[p]] =
+            static_cast<T>(first < 0 ? 0.0f : sum - number(0, first, work.head[p]));
+      dot[p] = 0;
+#pragma unroll
+      for (int v = 0; v < kVec; ++v) all[p][v] = 0;
+    }
+  }
+};
+
 /// The (row, head) that a group of `lanes` threads shares, and the thread's place in the group.
 struct HeadLane {
   std::int64_t at;
@@ -187,9 +258,11 @@ void gat_attention_backward(const Adjacency& transposed, const Tensor& s, const 
              padded, rows_of_dy.pitch);
       BackwardArgs<D> own{.term = terms, .t = device_data<T>(t)};
       const auto pass = [&](const Tensor& positive) {
-        launch_attention<Backward>("gat_attention_backward", plan,
-                                   attention_args<T>(a, plan, rows_of_dy, options, gradients.dx, positive),
-                                   own, device);
+        AttentionArgs<D> args = attention_args<T>(a, plan, rows_of_dy, options, gradients.dx, positive);
+        if constexpr (sizeof(D) < 8)
+          if (own.dt)
+            launch_short_rows<BackwardRows>("gat_attention_backward, short rows", plan, args, own, device);
+        launch_attention<Backward>("gat_attention_backward", plan, args, own, device);
       };
       if (gives_dt && kVec > 1) {
         own.x = device_data<T>(x), own.dt = device_data<T>(gradients.dt);

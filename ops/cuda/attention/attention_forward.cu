@@ -4,6 +4,7 @@
 // maximum at most once; without a new maximum nothing is rescaled. The states (maximum, sums) of groups and
 // pieces are merged in a fixed order.
 #include "ops/cuda/attention/attention.cuh"
+#include "ops/cuda/attention/short_rows.cuh"
 
 namespace rodeo::kernels::cuda {
 namespace {
@@ -93,6 +94,75 @@ struct Forward {
   }
 };
 
+/// The same sums over residual rows. The number of an item is its weight, negative where its score is not
+/// positive.
+template <class T_, int kLoads_>
+struct ForwardRows {
+  using T = T_;
+  using Args = ForwardArgs<T>;
+  using Work = ShortRows<ForwardRows>;
+  static constexpr bool kTransposed = false, kOwnRow = false;
+  static constexpr int kLoads = kLoads_, kVec = 16 / sizeof(T), kNumbers = 1, kBlocks = 4;
+
+  const Work& work;
+  float all[kLoads][kVec] = {}, positive[kLoads][kVec] = {};
+
+  __device__ explicit ForwardRows(const Work& w) : work(w) {}
+
+  __device__ float& number(int item, int head) const {
+    return work.items.number[0][item * work.config.heads + head];
+  }
+  __device__ void weigh(int item, std::uint32_t row, std::uint32_t col, std::uint32_t kept) const {
+    const std::int64_t heads = work.args.heads;
+    const T* const term = work.own.term + col * heads + work.first_head;
+    const T* const s = work.own.s + row * heads + work.first_head;
+    for (int h = 0; h < work.heads; ++h)
+      number(item, h) = leaky(widen(s[h]) + widen(term[h]), work.args.slope);
+    work.items.kept[item] = kept;
+  }
+  __device__ void close(std::uint32_t row, int first, int end, int head) const {
+    float top = std::numeric_limits<float>::lowest(), weight = 0, positive_weight = 0;
+    for (int i = first; i < end; ++i) top = fmaxf(top, number(i, head));
+    for (int i = first; i < end; ++i) {
+      float& score = number(i, head);
+      const float w = exponential(score - top);
+      weight += w;
+      if (score > 0) positive_weight += w;
+      score = score > 0 ? w : -w;
+    }
+    const float inverse = weight == 0 ? 0.0f : 1 / weight, factor = inverse * work.args.scale;
+    for (int i = first; i < end; ++i)
+      number(i, head) = work.items.kept[i] >> head & 1 ? number(i, head) * factor : 0.0f;
+    const int own_head = work.first_head + head;
+    if (!work.own.stat || own_head * work.args.pitch < work.tile) return;  // another tile begins the head
+    float* const stat = work.own.stat + (static_cast<std::int64_t>(row) * work.args.heads + own_head) * 3;
+    stat[0] = top;
+    stat[1] = inverse;
+    stat[2] = positive_weight * inverse;
+  }
+  __device__ void add(int item, const typename Work::Row& x) {
+#pragma unroll
+    for (int p = 0; p < kLoads; ++p) {
+      const float signed_weight = number(item, work.head[p]), weight = fabsf(signed_weight);
+      const float of_positive = signed_weight < 0 ? 0.0f : signed_weight;
+#pragma unroll
+      for (int v = 0; v < kVec; ++v) {
+        const float value = widen(x.part[p].value[v]);
+        all[p][v] += weight * value;
+        positive[p][v] += of_positive * value;
+      }
+    }
+  }
+  __device__ void finish(std::uint32_t row, int) {
+    work.store(work.args.all, row, all, 1);
+    if (work.args.positive) work.store(work.args.positive, row, positive, 1);
+#pragma unroll
+    for (int p = 0; p < kLoads; ++p)
+#pragma unroll
+      for (int v = 0; v < kVec; ++v) all[p][v] = positive[p][v] = 0;
+  }
+};
+
 }  // namespace
 
 void gat_attention(const Adjacency& adj, const Tensor& s, const Tensor& t, const Tensor& x,
@@ -103,9 +173,10 @@ void gat_attention(const Adjacency& adj, const Tensor& s, const Tensor& t, const
     const PaddedRows padded(x, x.dim(1), x.dim(2));
     const ForwardArgs<D> own{device_data<T>(t), device_data<T>(s),
                              saved.stat.defined() ? saved.stat.data<Accumulator<D>>() : nullptr};
-    launch_attention<Forward>("gat_attention", plan,
-                              attention_args<T>(adj.csr(), plan, padded, options, y, saved.positive), own,
-                              y.device());
+    AttentionArgs<D> args = attention_args<T>(adj.csr(), plan, padded, options, y, saved.positive);
+    if constexpr (sizeof(D) < 8)
+      launch_short_rows<ForwardRows>("gat_attention, short rows", plan, args, own, y.device());
+    launch_attention<Forward>("gat_attention", plan, args, own, y.device());
   });
 }
 
