@@ -5,6 +5,7 @@
 #include "ops/attention.h"
 #include "ops/combine.h"
 #include "ops/dense.h"
+#include "ops/gather_rows.h"
 #include "ops/grouped_linear.h"
 #include "ops/relational.h"
 #include "ops/spmm.h"
@@ -33,26 +34,32 @@ Variable RgatConv::score_weights(const Variable& a) const {
 
 Variable RgatConv::forward(const HeteroGraph& graph, const Variable& x, RandomKey key) const {
   check_inputs(graph, x);
-  const std::int64_t stack = graph.num_sources(), targets = graph.num_targets();
-  const auto by_source = [&](const Variable& w) {
-    return transpose_last(sort_relations(graph.source_order(), w));
+  // Where x has no gradient, as features have none, the sources that edges read are gathered and projected.
+  const ReadSources* const read = graph.is_block() && !x.requires_grad() ? &graph.read_sources() : nullptr;
+  const std::int64_t sources = read ? read->nodes.numel() : graph.num_sources(),
+                     targets = graph.num_targets();
+  const auto of_sources = [&](const Variable& w) -> GroupedProduct {
+    if (read) return {.segments = read->relations, .rows = sources, .w = w};
+    return {.segments = graph.nodes_to_stack(),
+            .rows = sources,
+            .w = transpose_last(sort_relations(graph.source_order(), w)),
+            .fans_out = true};
   };
-  const auto by_target = [&](const Variable& w) {
-    return transpose_last(sort_relations(graph.target_order(), w));
-  };
-  const std::vector<RowSegment> to_stack = graph.nodes_to_stack();
-  std::vector<GroupedProduct> of_x{
-      {.segments = to_stack, .rows = stack, .w = by_source(w_), .fans_out = true},
-      {.segments = to_stack, .rows = stack, .w = by_source(score_weights(a_src_)), .fans_out = true},
-      {.segments = graph.nodes_to_targets(),
-       .rows = targets,
-       .w = by_target(score_weights(a_dst_)),
-       .fans_out = true}};
+  std::vector<GroupedProduct> of_x{of_sources(w_), of_sources(score_weights(a_src_))};
+  std::vector<Variable> products;
+  if (read) {
+    products = grouped_products(Variable(gather_rows(x.value(), read->nodes)), of_x);
+    of_x.clear();
+  }
+  of_x.push_back({.segments = graph.nodes_to_targets(),
+                  .rows = targets,
+                  .w = transpose_last(sort_relations(graph.target_order(), score_weights(a_dst_))),
+                  .fans_out = true});
   if (root_.defined()) of_x.push_back({graph.rows_by_type(), graph.num_rows(), root_, b_});
-  const std::vector<Variable> products = grouped_products(x, of_x);
+  for (Variable& product : grouped_products(x, of_x)) products.push_back(std::move(product));
   const Variable &z = products[0], &t = products[1], &s = products[2];
-  const Variable y = gat_attention(graph.relation_blocks(), s, t,
-                                   reshape(z, {stack, options_.heads, options_.out / options_.heads}),
+  const Variable y = gat_attention(read ? read->blocks : graph.relation_blocks(), s, t,
+                                   reshape(z, {sources, options_.heads, options_.out / options_.heads}),
                                    {.negative_slope = options_.negative_slope,
                                     .dropout = training() ? options_.attention_dropout : 0,
                                     .key = key});

@@ -219,6 +219,13 @@ const Adjacency& HeteroGraph::sum_relations() const {
   const std::scoped_lock lock(state().mutex);
   return state().sums();
 }
+const ReadSources& HeteroGraph::read_sources() const {
+  const std::scoped_lock lock(state().mutex);
+  return state().read_sources();
+}
+bool HeteroGraph::is_block() const {
+  return state().used_once;
+}
 const Adjacency& HeteroGraph::source_order() const {
   const std::scoped_lock lock(state().mutex);
   return state().order(state().src);

@@ -68,6 +68,8 @@ class HeteroGraph {
   std::int64_t num_targets() const;      // (target, relation) rows
   NodeNumbers sources(int r) const;      // where the sources of a relation with edges are in the stack
   NodeNumbers targets(int r) const;      // and its targets among the (target, relation) rows
+  /// Whether trusted() made it.
+  bool is_block() const;
   /// Whether every node is a destination.
   bool is_whole() const { return num_rows() == num_nodes(); }
 
@@ -83,6 +85,9 @@ class HeteroGraph {
   /// first use, like a matrix, and kept.
   const Tensor& stacked_edge_ids() const;
   const Tensor& by_target_edge_ids() const;
+  /// relation_blocks() without the rows of the stack that no edge reads, which a sampled block has many of.
+  /// The host waits for the device at first use; kept.
+  const ReadSources& read_sources() const;
   /// Relations in the order of the rows of the stack, and of (target, relation) rows, where the rows of a
   /// node or target are one for each: a matrix of ones [those with edges, relations] whose product sorts
   /// parameters; undefined where the order is that of all relations.

@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
-#include "core/tensor.h"
+#include "core/adjacency.h"
+#include "ops/grouped_linear_types.h"
 
 namespace rodeo {
 
@@ -25,6 +27,13 @@ struct EdgeType {
 /// Weights of the edges of a matrix and, in their order, of its transpose (ops/convert.h).
 struct EdgeMeans {
   Tensor weight, transposed;  // [edges]
+};
+
+/// The (relation, source) pairs that have edges, relation after relation, and the matrix of these columns.
+struct ReadSources {
+  Tensor nodes;                       // i64 [rows]: the sources among the nodes of all types
+  std::vector<RowSegment> relations;  // the rows of each relation, also of those without
+  Adjacency blocks;                   // [(target, relation), rows]
 };
 
 /// Node i of a relation has the number begin + i step.

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "ops/id_ranges.h"
+#include "ops/sample_types.h"
 #include "ops/sparse/derived.h"
 #include "ops/sparse/row_order.h"
 
@@ -94,6 +95,43 @@ const Adjacency& HeteroState::sums() {
   number_ids({}, 0, 1, col);
   sum_relations = make_matrix({dst.nodes.total(), dst.total, row_ptr, col});
   return sum_relations;
+}
+
+const ReadSources& HeteroState::read_sources() {
+  if (read.blocks.defined()) return read;
+  // Ids of (relation, source) pairs. Sources are numbered by their first edge, and so relation by relation.
+  std::vector<std::int64_t> first{0};
+  const Tensor col = Tensor::empty({edges.total()}, DType::kI32, device);
+  for (int r = 0; r < edges.count(); ++r) {
+    const std::int64_t begin = edges.begin(r), count = edges.size(r);
+    number_ids(relations[static_cast<std::size_t>(r)].src_ids.to(device), first.back(), 1,
+               col.slice(begin, begin + count));
+    first.push_back(first.back() + (count > 0 ? src.nodes.size(src.type[static_cast<std::size_t>(r)]) : 0));
+  }
+  const auto numbers = [&](std::int64_t n, double value, DType dtype) {
+    return Tensor::full({n}, value, dtype, device);
+  };
+  const NeighborSample numbered{.row_ptr = numbers(1, static_cast<double>(edges.total()), DType::kI64),
+                                .col = col,
+                                .edge_ids = {},
+                                .nodes = Tensor::empty({edges.total()}, DType::kI64, device),
+                                .num_nodes = numbers(1, 0, DType::kI64)};
+  kernels::number_sources.on(device)(Tensor::empty({0}, DType::kI64, device), numbers(1, 0, DType::kI64),
+                                     numbers(first.back(), kUnmarked, DType::kI32), numbered);
+  read.nodes = numbered.nodes.slice(0, static_cast<std::int64_t>(numbered.num_nodes.item()));
+  const std::vector<std::int64_t> begins = group_by_range(read.nodes, first).begin;
+  for (int r = 0; r < edges.count(); ++r) {
+    const std::int64_t begin = begins[static_cast<std::size_t>(r)],
+                       end = begins[static_cast<std::size_t>(r) + 1];
+    const Tensor nodes = read.nodes.slice(begin, end);
+    number_ids(nodes,
+               src.nodes.begin(src.type[static_cast<std::size_t>(r)]) - first[static_cast<std::size_t>(r)], 1,
+               nodes);
+    read.relations.push_back({begin, begin, end - begin});
+  }
+  read.blocks = make_matrix(
+      kernels::coo_to_csr.on(device)(ends(dst, true), col, dst.total, read.nodes.numel(), {}).csr);
+  return read;
 }
 
 const EdgeMeans& HeteroState::means_of(bool rows_by_relation, DType dtype) {

@@ -55,6 +55,7 @@ struct HeteroState {
   std::map<std::pair<bool, bool>, Adjacency> matrices;
   std::map<std::pair<bool, bool>, Tensor> ids;
   Adjacency sum_relations;
+  ReadSources read;
   std::map<std::pair<bool, DType>, EdgeMeans> means;  // by whether rows are
   std::vector<std::shared_ptr<HeteroState>> with_targets;
 
@@ -66,6 +67,7 @@ struct HeteroState {
   const Tensor& edge_ids(bool rows_by_relation, bool cols_by_relation);
   const Adjacency& order(HeteroSide& side) const;
   const Adjacency& sums();
+  const ReadSources& read_sources();
   const EdgeMeans& means_of(bool rows_by_relation, DType dtype);
 
  private:

@@ -311,5 +311,34 @@ TEST(LayersHeteroErrors, NameWhatIsWrong) {
                "[rgcn_conv] the layer has 4 types and 3 relations, the graph 4 and 4");
 }
 
+// In a block, x without a gradient is projected for the sources that edges read alone.
+TEST_P(LayersHetero, RgatOfABlockProjectsWhatEdgesRead) {
+  const HeteroGraph whole = small_hetero_graph(device());
+  std::vector<NodeType> types;
+  std::vector<EdgeType> relations;
+  for (int t = 0; t < whole.num_types(); ++t) types.push_back(whole.type(t));
+  for (int r = 0; r < whole.num_relations(); ++r) relations.push_back(whole.relation(r));
+  const HeteroGraph block = HeteroGraph::trusted(types, relations, device());
+  Random random(1);
+  const RgatConv layer({.types = 4, .relations = 4, .in = 3, .out = 4, .heads = 2}, random, device(),
+                       DType::kF64);
+  const Tensor x = random_tensor({12, 3}, DType::kF64, device()),
+               dy = random_tensor({12, 4}, DType::kF64, device(), 2);
+  const auto run = [&](const HeteroGraph& graph, bool learns) {
+    for (Variable p : layer.parameters()) p.zero_grad();
+    const Variable y = layer.forward(graph, Variable(x, learns), {});
+    y.backward(dy);
+    std::vector<Tensor> out{y.value()};
+    for (const Variable& p : layer.parameters()) out.push_back(p.grad().clone());
+    return out;
+  };
+  const std::vector<Tensor> want = run(whole, false);
+  for (const bool learns : {false, true}) {
+    const std::vector<Tensor> got = run(block, learns);
+    for (std::size_t i = 0; i < want.size(); ++i)
+      EXPECT_TRUE(near(got[i], doubles(want[i]), 1e-12)) << learns << i;
+  }
+}
+
 }  // namespace
 }  // namespace rodeo::test

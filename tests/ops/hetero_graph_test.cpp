@@ -1,6 +1,7 @@
 #include "ops/hetero_graph.h"
 
 #include "core/memory_stats.h"
+#include "ops/gather_rows.h"
 #include "ops/spmm.h"
 #include "tests/support/devices.h"
 #include "tests/support/hetero.h"
@@ -67,6 +68,21 @@ TEST_P(OpsHeteroGraph, MatricesHoldTheEdges) {
            mean, 1e-15));
   const Tensor sums = spmm(graph.sum_relations(), spmm(graph.relation_blocks(), identity(stack)));
   EXPECT_TRUE(near(sums, stacked, 0, 0));
+}
+
+// Columns of the stack that edges read, relation by relation; the rest is what relation_blocks() holds.
+TEST_P(OpsHeteroGraph, ReadSourcesAreThoseOfEdges) {
+  const HeteroGraph graph = small_hetero_graph(device());
+  EXPECT_FALSE(graph.is_block());
+  const ReadSources& read = graph.read_sources();
+  const std::int64_t n = graph.num_nodes();
+  // Authors 4, 0, 1, 2 write, papers 0, 1, 2 cite and are in venues.
+  EXPECT_EQ(read.nodes.to_vector<std::int64_t>(), (std::vector<std::int64_t>{4, 0, 1, 2, 5, 6, 7, 5, 6, 7}));
+  EXPECT_EQ(read.relations,
+            (std::vector<RowSegment>{{0, 0, 4, 1}, {4, 4, 3, 1}, {7, 7, 3, 1}, {10, 10, 0, 1}}));
+  const Tensor x = random_tensor({n, 3}, DType::kF64, device());
+  const Tensor sums = spmm(graph.by_target(), x);
+  EXPECT_TRUE(near(spmm(read.blocks, gather_rows(x, read.nodes)), doubles(sums), 1e-12));
 }
 
 TEST_P(OpsHeteroGraph, EdgeIdsAreThoseOfTheLists) {
