@@ -93,7 +93,10 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& label, const Tensor& in
 Variable cross_entropy(const Variable& logits, const Tensor& label, const Tensor& index) {
   return record(
       "cross_entropy", cross_entropy(logits.value(), label, index), {logits}, [=](const Tensor& dloss) {
-        const Tensor dlogits = Tensor::empty(logits.shape(), logits.dtype(), logits.device());
+        // Rows are read before they are written: logits that nobody else has are overwritten.
+        const Tensor dlogits = logits.is_sole_owner()
+                                   ? logits.value()
+                                   : Tensor::empty(logits.shape(), logits.dtype(), logits.device());
         kernels::cross_entropy_backward.on(dlogits.device())(dloss, logits.value(), label, index, dlogits);
         return std::vector{dlogits};
       });

@@ -24,7 +24,8 @@ Variable nll_loss(const Variable& logp, const Tensor& label, const Tensor& index
 
 /// nll_loss(log_softmax(logits), label, index) in one pass over the logits at index. Shapes, dtypes and
 /// errors as there. A row is accumulated in f32 (f64 for f64), the mean in f64. Gradient: dlogits[i, j] +=
-/// dloss / k (softmax(logits[i])[j] - [j = label[i]]) for every i in index, zero elsewhere.   Deterministic.
+/// dloss / k (softmax(logits[i])[j] - [j = label[i]]) for every i in index, zero elsewhere; in the memory of
+/// the logits, where the caller has let go of them.   Deterministic.
 Tensor cross_entropy(const Tensor& logits, const Tensor& label, const Tensor& index);
 Variable cross_entropy(const Variable& logits, const Tensor& label, const Tensor& index);
 

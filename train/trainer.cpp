@@ -105,6 +105,11 @@ Tensor Trainer::fraction_tensor(const StepInput& in, DType dtype) {
   return fixed_fraction_;
 }
 
+Variable Trainer::loss_of(const Variable& predictions, const StepInput& in) const {
+  const bool has_examples = in.of_all.empty() ? own_terms_ > 0 : !in.examples.host.empty();
+  return has_examples ? parts_.criterion->loss(predictions, in.examples) : no_loss(predictions);
+}
+
 Tensor Trainer::step(const StepInput& in) {
   const Exchange& exchange = parts_.exchange;
   const bool independent = parts_.source->ranks_are_independent();
@@ -113,10 +118,7 @@ Tensor Trainer::step(const StepInput& in) {
   const ScopedStreams streams(independent ? exchange.first_stream() : 0);
   const ScopedPartition over(exchange.partition());
 
-  const Variable predictions = parts_.forward(in);
-  const bool has_examples = in.of_all.empty() ? own_terms_ > 0 : !in.examples.host.empty();
-  const Variable loss =
-      has_examples ? parts_.criterion->loss(predictions, in.examples) : no_loss(predictions);
+  const Variable loss = loss_of(parts_.forward(in), in);  // nobody keeps the predictions
   const Tensor weight = fraction_tensor(in, loss.dtype());
   loss.backward(weight);
 

@@ -117,6 +117,7 @@ class Trainer {
   double fraction(const StepInput& in) const;
   Tensor fraction_tensor(const StepInput& in, DType dtype);
   bool is_fixed(const StepInput& in) const;
+  Variable loss_of(const Variable& predictions, const StepInput& in) const;
   std::vector<Tensor> gradients_and(const Tensor& loss) const;
   std::vector<Tensor> buffers() const;
   Tensor evaluate();                                 // f64 [3, 2]: metric and loss of train, val and test
