@@ -1,24 +1,15 @@
 #include "core/cuda/elementwise.h"
 
-#include <algorithm>
 #include <bit>
 #include <cstdint>
 
-#include "core/cuda/launch.cuh"
+#include "core/cuda/map.cuh"
 #include "core/cuda/presence.h"
 
 namespace rodeo::cuda {
 namespace {
 
 constexpr int kThreads = 256;
-
-template <class T>
-__device__ auto widen(T value) {
-  if constexpr (std::is_same_v<T, __nv_bfloat16> || std::is_same_v<T, __half>)
-    return static_cast<float>(value);
-  else
-    return value;
-}
 
 template <class To, class From>
 __device__ To convert(From value) {
@@ -33,48 +24,6 @@ __device__ To convert(From value) {
 template <class T>
 __global__ void fill_kernel(T* out, std::int64_t n, T value) {
   RODEO_GRID_STRIDE(i, n) out[i] = value;
-}
-
-/// kVec elements, loaded and stored as one vector.
-template <class T, int kVec>
-struct alignas(sizeof(T) * kVec) Vector {
-  T value[kVec];
-};
-
-// One thread for each kVec elements, and for each of the n % kVec last ones, grid-stride.
-template <int kVec, class To, class F, class... From>
-__global__ void map_kernel(F f, std::int64_t n, To* out, const From*... in) {
-  const std::int64_t vectors = n / kVec;
-  RODEO_GRID_STRIDE(i, vectors + n % kVec) {
-    if (i >= vectors) {
-      const std::int64_t at = vectors * kVec + i - vectors;
-      out[at] = f(in[at]...);
-      continue;
-    }
-    const auto map = [&](const Vector<From, kVec>... own) {
-      Vector<To, kVec> result;
-#pragma unroll
-      for (int v = 0; v < kVec; ++v) result.value[v] = f(own.value[v]...);
-      reinterpret_cast<Vector<To, kVec>*>(out)[i] = result;
-    };
-    map(reinterpret_cast<const Vector<From, kVec>*>(in)[i]...);
-  }
-}
-
-template <class T>
-bool is_aligned(const T* data, int vec) {
-  return reinterpret_cast<std::uintptr_t>(data) % (sizeof(T) * static_cast<std::size_t>(vec)) == 0;
-}
-
-template <class To, class F, class... From>
-void launch_map(const char* name, const Tensor& result, const F& f, To* out, const From*... in) {
-  constexpr int kVec = 16 / static_cast<int>(std::max({sizeof(To), sizeof(From)...}));
-  const std::int64_t n = result.numel();
-  if (is_aligned(out, kVec) && (is_aligned(in, kVec) && ...))
-    return launch(name, result.device(), map_kernel<kVec, To, F, From...>,
-                  grid_for(ceil_div(n, kVec), kThreads), kThreads, 0, f, n, out, in...);
-  launch(name, result.device(), map_kernel<1, To, F, From...>, grid_for(n, kThreads), kThreads, 0, f, n, out,
-         in...);
 }
 
 template <class To>

@@ -1,14 +1,10 @@
 // Elementwise activations, products and their gradients. One thread per 16 bytes, grid-stride.
-#include <type_traits>
-
 #include "ops/cuda/device/pack.cuh"
 #include "ops/cuda/device/tensor_data.cuh"
 #include "ops/kernels/dense.h"
 
 namespace rodeo::kernels::cuda {
 namespace {
-
-constexpr int kThreads = 256;
 
 template <class S>
 struct Relu {
@@ -99,106 +95,73 @@ struct DeviationBackward {
   __device__ S operator()(S y, S dy) const { return y == 0 ? S(0) : dy / (2 * y); }
 };
 
-template <class F, class T, int kVec, class... In>
-__device__ __forceinline__ void map_vector(const F& f, Pack<T, kVec>& out, const In&... in) {
-#pragma unroll
-  for (int v = 0; v < kVec; ++v) out.value[v] = static_cast<T>(f(widen(in.value[v])...));
-}
-
-// out[i] = f(in[i]...). Grid grid_for(vectors, kThreads), block kThreads: vectors of kVec elements, then the
-// size % kVec last ones.
-template <int kVec, class F, class T, class... In>
-__global__ void map_kernel(F f, std::int64_t size, T* out, const In*... in) {
-  using Vector = Pack<T, kVec>;
-  const std::int64_t vectors = size / kVec, rest = size - vectors * kVec;
-  RODEO_GRID_STRIDE(i, vectors) {
-    Vector result;
-    map_vector(f, result, reinterpret_cast<const Vector*>(in)[i]...);
-    reinterpret_cast<Vector*>(out)[i] = result;
-  }
-  RODEO_GRID_STRIDE(i, rest) {
-    const std::int64_t at = vectors * kVec + i;
-    out[at] = static_cast<T>(f(widen(in[at])...));
-  }
-}
-
-// T is the device type of the elements. aligned: vector accesses can begin at the first element of each
-// array.
-template <class T, class F, class... Pointers>
-void launch_map(const char* name, const F& f, const Tensor& out, bool aligned, const Pointers*... in) {
-  const auto run = [&]<int kVec>(std::integral_constant<int, kVec>) {
-    launch(name, out.device(), map_kernel<kVec, F, T, Pointers...>,
-           grid_for(ceil_div(out.numel(), kVec), kThreads), kThreads, 0, f, out.numel(), device_data<T>(out),
-           in...);
-  };
-  if (aligned)
-    run(std::integral_constant<int, 16 / sizeof(T)>{});
-  else
-    run(std::integral_constant<int, 1>{});
-}
+// f in the accumulator's type.
 template <class T, class F>
-void map(const char* name, const Tensor& a, const Tensor& out, const F& f) {
-  const T* from = device_data<T>(a);
-  launch_map<T>(name, f, out, is_aligned(a) && is_aligned(out), from);
-}
-template <class T, class F>
-void map(const char* name, const Tensor& a, const Tensor& b, const Tensor& out, const F& f) {
-  const T *first = device_data<T>(a), *second = device_data<T>(b);
-  launch_map<T>(name, f, out, is_aligned(a) && is_aligned(b) && is_aligned(out), first, second);
+struct Widened {
+  F f;
+  template <class... In>
+  __device__ T operator()(In... in) const {
+    return static_cast<T>(f(widen(in)...));
+  }
+};
+// T is the device type of the elements.
+template <class T, class F, class... In>
+void map(const char* name, const F& f, const Tensor& out, const In&... in) {
+  launch_map(name, out, Widened<T, F>{f}, device_data<T>(out), static_cast<const T*>(device_data<T>(in))...);
 }
 
 }  // namespace
 
 void relu(const Tensor& x, const Tensor& y) {
   dispatch_float(x.dtype(), "relu",
-                 [&]<class T>(T) { map<device_t<T>>("relu", x, y, Relu<Accumulator<device_t<T>>>{}); });
+                 [&]<class T>(T) { map<device_t<T>>("relu", Relu<Accumulator<device_t<T>>>{}, y, x); });
 }
 
 void relu_backward(const Tensor& y, const Tensor& dy, const Tensor& dx) {
   dispatch_float(y.dtype(), "relu", [&]<class T>(T) {
-    map<device_t<T>>("relu_backward", y, dy, dx, ReluBackward<Accumulator<device_t<T>>>{});
+    map<device_t<T>>("relu_backward", ReluBackward<Accumulator<device_t<T>>>{}, dx, y, dy);
   });
 }
 
 void leaky_relu(const Tensor& x, double slope, const Tensor& y) {
   dispatch_float(x.dtype(), "leaky_relu", [&]<class T>(T) {
     using S = Accumulator<device_t<T>>;
-    map<device_t<T>>("leaky_relu", x, y, LeakyRelu<S>{static_cast<S>(slope)});
+    map<device_t<T>>("leaky_relu", LeakyRelu<S>{static_cast<S>(slope)}, y, x);
   });
 }
 
 void leaky_relu_backward(const Tensor& y, const Tensor& dy, double slope, const Tensor& dx) {
   dispatch_float(y.dtype(), "leaky_relu", [&]<class T>(T) {
     using S = Accumulator<device_t<T>>;
-    map<device_t<T>>("leaky_relu_backward", y, dy, dx, LeakyReluBackward<S>{static_cast<S>(slope)});
+    map<device_t<T>>("leaky_relu_backward", LeakyReluBackward<S>{static_cast<S>(slope)}, dx, y, dy);
   });
 }
 
 void elu(const Tensor& x, const Tensor& y) {
   dispatch_float(x.dtype(), "elu",
-                 [&]<class T>(T) { map<device_t<T>>("elu", x, y, Elu<Accumulator<device_t<T>>>{}); });
+                 [&]<class T>(T) { map<device_t<T>>("elu", Elu<Accumulator<device_t<T>>>{}, y, x); });
 }
 
 void elu_backward(const Tensor& y, const Tensor& dy, const Tensor& dx) {
   dispatch_float(y.dtype(), "elu", [&]<class T>(T) {
-    map<device_t<T>>("elu_backward", y, dy, dx, EluBackward<Accumulator<device_t<T>>>{});
+    map<device_t<T>>("elu_backward", EluBackward<Accumulator<device_t<T>>>{}, dx, y, dy);
   });
 }
 
 void gelu(const Tensor& x, const Tensor& y) {
   dispatch_float(x.dtype(), "gelu",
-                 [&]<class T>(T) { map<device_t<T>>("gelu", x, y, Gelu<Accumulator<device_t<T>>>{}); });
+                 [&]<class T>(T) { map<device_t<T>>("gelu", Gelu<Accumulator<device_t<T>>>{}, y, x); });
 }
 
 void gelu_backward(const Tensor& x, const Tensor& dy, const Tensor& dx) {
   dispatch_float(x.dtype(), "gelu", [&]<class T>(T) {
-    map<device_t<T>>("gelu_backward", x, dy, dx, GeluBackward<Accumulator<device_t<T>>>{});
+    map<device_t<T>>("gelu_backward", GeluBackward<Accumulator<device_t<T>>>{}, dx, x, dy);
   });
 }
 
 void mul(const Tensor& x, const Tensor& y, const Tensor& out) {
   dispatch_float(x.dtype(), "mul", [&]<class T>(T) {
-    map<device_t<T>>("mul", x, y, out, Product<Accumulator<device_t<T>>>{});
+    map<device_t<T>>("mul", Product<Accumulator<device_t<T>>>{}, out, x, y);
   });
 }
 
@@ -208,15 +171,15 @@ void smooth(SmoothFunction f, const Tensor& x, const Tensor& y) {
     using S = Accumulator<T>;
     switch (f) {
       case SmoothFunction::kSigmoid:
-        return map<T>("sigmoid", x, y, Sigmoid<S>{});
+        return map<T>("sigmoid", Sigmoid<S>{}, y, x);
       case SmoothFunction::kTanh:
-        return map<T>("tanh", x, y, Tanh<S>{});
+        return map<T>("tanh", Tanh<S>{}, y, x);
       case SmoothFunction::kExp:
-        return map<T>("exp", x, y, Exp<S>{});
+        return map<T>("exp", Exp<S>{}, y, x);
       case SmoothFunction::kLog:
-        return map<T>("log", x, y, Log<S>{});
+        return map<T>("log", Log<S>{}, y, x);
       case SmoothFunction::kDeviation:
-        return map<T>("deviation", x, y, Deviation<S>{});
+        return map<T>("deviation", Deviation<S>{}, y, x);
     }
   });
 }
@@ -227,15 +190,15 @@ void smooth_backward(SmoothFunction f, const Tensor& y, const Tensor& dy, const 
     using S = Accumulator<T>;
     switch (f) {
       case SmoothFunction::kSigmoid:
-        return map<T>("sigmoid_backward", y, dy, dx, SigmoidBackward<S>{});
+        return map<T>("sigmoid_backward", SigmoidBackward<S>{}, dx, y, dy);
       case SmoothFunction::kTanh:
-        return map<T>("tanh_backward", y, dy, dx, TanhBackward<S>{});
+        return map<T>("tanh_backward", TanhBackward<S>{}, dx, y, dy);
       case SmoothFunction::kExp:
-        return map<T>("exp_backward", y, dy, dx, Product<S>{});
+        return map<T>("exp_backward", Product<S>{}, dx, y, dy);
       case SmoothFunction::kLog:
-        return map<T>("log_backward", y, dy, dx, LogBackward<S>{});
+        return map<T>("log_backward", LogBackward<S>{}, dx, y, dy);
       case SmoothFunction::kDeviation:
-        return map<T>("deviation_backward", y, dy, dx, DeviationBackward<S>{});
+        return map<T>("deviation_backward", DeviationBackward<S>{}, dx, y, dy);
     }
   });
 }

@@ -5,6 +5,7 @@
 
 #include "core/cuda/warp.cuh"
 #include "ops/cuda/device/scan.cuh"
+#include "ops/kernels/graph.h"
 #include "ops/kernels/sparse.h"
 
 namespace rodeo::kernels::cuda {
@@ -46,18 +47,13 @@ __global__ void row_locality_kernel(const std::int64_t* row_ptr, const std::int3
   }
 }
 
-__global__ void iota_kernel(std::int32_t* row, std::int64_t n) {
-  RODEO_GRID_STRIDE(i, n) row[i] = static_cast<std::int32_t>(i);
-}
-
 /// The rows, cluster by cluster.
 Tensor order_of(const Tensor& cluster) {
   const Device device = cluster.device();
   const std::int64_t n = cluster.numel();
   const Tensor row = Tensor::empty({n}, DType::kI32, device), order = Tensor::empty({n}, DType::kI32, device),
                sorted = Tensor::empty({n}, DType::kU8, device);
-  launch("row_locality", device, iota_kernel, grid_for(n, kThreads), kThreads, 0, row.data<std::int32_t>(),
-         n);
+  number_ids({}, 0, 1, row);
   with_scratch("sort", device, [&](void* scratch, std::size_t& bytes) {
     return cub::DeviceRadixSort::SortPairs(scratch, bytes, cluster.data<std::uint8_t>(),
                                            sorted.data<std::uint8_t>(), row.data<std::int32_t>(),
