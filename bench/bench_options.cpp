@@ -10,7 +10,7 @@
 namespace rodeo::bench {
 namespace {
 
-cxxopts::Options describe_options() {
+cxxopts::Options describe_kernel_options() {
   const auto texts = [] { return cxxopts::value<Texts>(); };
   const auto text = [](const char* initial) { return cxxopts::value<std::string>()->default_value(initial); };
   cxxopts::Options options(
@@ -107,7 +107,7 @@ std::vector<Weights> weights_list(const cxxopts::ParseResult& parsed) {
 }  // namespace
 
 BenchOptions parse_bench_options(int argc, const char* const* argv) {
-  cxxopts::Options description = describe_options();
+  cxxopts::Options description = describe_kernel_options();
   const cxxopts::ParseResult parsed =
       parse_arguments(description, "--weighted, --explain and --help take no value", argc, argv);
   BenchOptions options;

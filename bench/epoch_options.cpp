@@ -13,7 +13,7 @@
 namespace rodeo::bench {
 namespace {
 
-cxxopts::Options describe_options() {
+cxxopts::Options describe_epoch_options() {
   const auto texts = [](const char* initial) { return cxxopts::value<Texts>()->default_value(initial); };
   const auto text = [](const char* initial) { return cxxopts::value<std::string>()->default_value(initial); };
   cxxopts::Options options("epoch_bench", "Times training epochs. Lists are separated by commas.\n");
@@ -79,7 +79,7 @@ cxxopts::Options describe_options() {
 }  // namespace
 
 EpochOptions parse_epoch_options(int argc, const char* const* argv) {
-  cxxopts::Options description = describe_options();
+  cxxopts::Options description = describe_epoch_options();
   const cxxopts::ParseResult parsed = parse_arguments(
       description, "--no-cuda-graph, --edge-weights, --prune-rows, --roofline and --help take no value", argc,
       argv);

@@ -9,7 +9,7 @@
 namespace rodeo::bench {
 namespace {
 
-enum Stream : std::uint64_t { kOrder = 0x7477696e, kColumns };
+enum Stream : std::uint64_t { kOrder = 0x7477696e, kNewColumns };
 constexpr std::uint64_t kSeed = 1;
 
 /// Uniform in [0, count), count at most 2^32.
@@ -155,7 +155,7 @@ Adjacency random_matrix(const std::vector<std::int64_t>& lengths, std::int64_t c
     const std::int64_t first = std::clamp<std::int64_t>(i * cols / rows - width / 2, 0, cols - width);
     for (std::int64_t k = 0; k < length; ++k) {  // one column in each of `length` intervals
       const std::int64_t begin = k * width / length, end = (k + 1) * width / length;
-      const std::uint32_t word = random_word(kSeed, kColumns, static_cast<std::uint64_t>(row_ptr[i] + k));
+      const std::uint32_t word = random_word(kSeed, kNewColumns, static_cast<std::uint64_t>(row_ptr[i] + k));
       col[row_ptr[i] + k] = static_cast<std::int32_t>(first + begin + below(word, end - begin));
     }
   }

@@ -2,10 +2,12 @@
 find_program(RODEO_MPIRUN mpirun)
 mark_as_advanced(RODEO_MPIRUN)
 
-add_executable(rank_tests ranks/main.cpp ranks/communicator_test.cpp ranks/rank_memory_test.cpp ranks/training_test.cpp ranks/aggregation_test.cpp ranks/edge_shard_test.cpp ranks/batches_test.cpp ranks/graph_task_test.cpp ranks/link_task_test.cpp ranks/relations_test.cpp ranks/constant_weight_test.cpp ranks/peer_features_test.cpp support/near.cpp)
+file(GLOB rank_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/ranks/*_test.cpp)
+add_executable(rank_tests ranks/main.cpp ${rank_sources} support/near.cpp)
 target_link_libraries(rank_tests PRIVATE rodeo OpenMP::OpenMP_CXX GTest::gtest)
 rodeo_test_options(rank_tests)
 rodeo_reuse_precompiled(rank_tests test_support)
+rodeo_unite(rank_tests ${rank_sources})
 add_executable(rank_faults ranks/faults.cpp)
 add_executable(rank_launch ranks/launch.cpp)
 add_executable(rank_bench ranks/bench.cpp)

@@ -40,14 +40,14 @@ std::vector<GraphSource> standard_graphs(bool small) {
   return sources;
 }
 
-struct Variant {
+struct KernelColumn {
   std::string column;
   Kernel kernel;
 };
 
 /// The forms of RoDe with one part switched off, and the text's. They are f32 kernels.
-std::vector<Variant> forms(Device device) {
-  std::vector<Variant> variants;
+std::vector<KernelColumn> forms(Device device) {
+  std::vector<KernelColumn> variants;
   for (const RodeForm& form : rode_forms(device))
     variants.push_back(
         {std::string(form.name), {str("rode form: ", form.name), Op::kSpmm, [&form](const Problem& p) -> Run {
@@ -59,7 +59,7 @@ std::vector<Variant> forms(Device device) {
   return variants;
 }
 
-Variant with_options(const std::string& column, const RodeOptions& rode) {
+KernelColumn with_options(const std::string& column, const RodeOptions& rode) {
   const SpmmOptions options{.algorithm = SpmmAlgorithm::kRode, .rode = rode};
   return {column, {str("rode, ", rode), Op::kSpmm, [=](const Problem& p) -> Run {
                      return [=] {
@@ -69,9 +69,9 @@ Variant with_options(const std::string& column, const RodeOptions& rode) {
                    }}};
 }
 
-const std::vector<Variant>& lengths() {
-  static const std::vector<Variant> variants = [] {
-    std::vector<Variant> all;
+const std::vector<KernelColumn>& lengths() {
+  static const std::vector<KernelColumn> variants = [] {
+    std::vector<KernelColumn> all;
     for (const std::int64_t split : {128, 256, 512, 1024, 2048})
       all.push_back(with_options(str("N_S ", split), {.split = split}));
     for (const std::int64_t block : {8, 16, 64})
@@ -86,8 +86,8 @@ std::vector<Kernel> kernels_of(Op op, const ExperimentRun& run) {
   for (const Kernel& kernel : select_kernels(op, run.options.kernels))
     if (!kernel.name.ends_with("-f32out")) kernels.push_back(kernel);
   if (op == Op::kSddmm) return kernels;
-  for (const Variant& variant : forms(run.device())) kernels.push_back(variant.kernel);
-  for (const Variant& variant : lengths()) kernels.push_back(variant.kernel);
+  for (const KernelColumn& variant : forms(run.device())) kernels.push_back(variant.kernel);
+  for (const KernelColumn& variant : lengths()) kernels.push_back(variant.kernel);
   return kernels;
 }
 
@@ -108,14 +108,15 @@ void print_speedups(const std::string& title, Op op, const std::vector<Measured>
 
 /// One column for each variant: its time / that of `base`.
 void print_variants(const std::string& title, const std::vector<Measured>& all, const std::string& base,
-                    const std::vector<Variant>& variants) {
+                    const std::vector<KernelColumn>& variants) {
   std::vector<std::string> columns{"matrix", "rode is", "variation", base + " ms"};
-  for (const Variant& variant : variants) columns.push_back(variant.column);
+  for (const KernelColumn& variant : variants) columns.push_back(variant.column);
   TextTable table(title, columns);
   for (const Measured& m : all) {
     const double ms = time_of(m.times, base);
     std::vector<std::string> row{m.graph, m.kernel, cell(m.rows.variation()), cell(ms)};
-    for (const Variant& variant : variants) row.push_back(cell(time_of(m.times, variant.kernel.name) / ms));
+    for (const KernelColumn& variant : variants)
+      row.push_back(cell(time_of(m.times, variant.kernel.name) / ms));
     table.add(row);
   }
   table.print();
@@ -149,7 +150,7 @@ void run_rode(ExperimentRun& run) {
     const std::string what = str(op == Op::kSpmm ? "SpMM" : "SDDMM", ", ", n, " columns, ", dtype);
     print_speedups(what + ": RoDe by the variation of row lengths (deviation / mean)", op, all);
     if (op == Op::kSpmm) {
-      std::vector<Variant> parts = forms(run.device());
+      std::vector<KernelColumn> parts = forms(run.device());
       const std::string full = parts.front().kernel.name;
       parts.erase(parts.begin());
       parts.push_back({"atomic sums (library)", {"rode-atomic", Op::kSpmm, {}}});

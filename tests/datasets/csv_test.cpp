@@ -16,12 +16,9 @@ namespace {
 
 using test::Ids;
 using test::TempDir;
+using test::wide;
 using Names = std::vector<std::string>;
 using Floats = std::vector<float>;
-
-Ids wide(const Tensor& values) {
-  return values.to(DType::kI64).to_vector<std::int64_t>();
-}
 
 /// Two files in a folder, read with options.
 struct Tables {

@@ -21,7 +21,7 @@ using test::raw_array;
 using test::same_bits;
 using test::TempDir;
 using test::write_bytes;
-using Storage = Hdf5Writer::Storage;
+using Packing = Hdf5Writer::Storage;
 
 Tensor ramp(const Shape& shape, DType dtype) {
   std::vector<double> values(static_cast<std::size_t>(shape.numel()));
@@ -35,7 +35,7 @@ TEST(DatasetsHdf5File, EveryTypeRankAndStorageComesBack) {
                                   DType::kI64, DType::kI32, DType::kU8};
   const std::vector<Shape> shapes{{}, {5}, {3, 4}, {2, 3, 4}, {2, 3, 4, 5}, {0}, {4, 0}, {1, 700000}};
   for (const DType dtype : dtypes)
-    for (const Storage storage : {Storage::kPlain, Storage::kCompressed}) {
+    for (const Packing storage : {Packing::kPlain, Packing::kCompressed}) {
       Hdf5Writer writer(dir / "a.h5");
       for (std::size_t i = 0; i < shapes.size(); ++i)
         writer.write(str("a", i), ramp(shapes[i], dtype), storage);
@@ -52,8 +52,8 @@ TEST(DatasetsHdf5File, EveryTypeRankAndStorageComesBack) {
 TEST(DatasetsHdf5File, CompressionShrinksAndPartsComeBack) {
   const TempDir dir;
   const Tensor x = ramp({3000, 700}, DType::kF32);
-  for (const Storage storage : {Storage::kPlain, Storage::kCompressed}) {
-    Hdf5Writer writer(dir / (storage == Storage::kPlain ? "plain.h5" : "packed.h5"));
+  for (const Packing storage : {Packing::kPlain, Packing::kCompressed}) {
+    Hdf5Writer writer(dir / (storage == Packing::kPlain ? "plain.h5" : "packed.h5"));
     writer.write("x", x, storage);
     writer.commit();
   }
@@ -275,7 +275,7 @@ TEST(DatasetsHdf5File, EveryTruncationIsAnErrorOfOneLine) {
   Hdf5Writer writer(dir / "whole.h5");
   writer.attribute("name", std::string("whole"));
   writer.write("x", ramp({40, 20}, DType::kF32));
-  writer.write("packed", ramp({40, 20}, DType::kF32), Storage::kCompressed);
+  writer.write("packed", ramp({40, 20}, DType::kF32), Packing::kCompressed);
   writer.commit();
   const std::string whole = bytes_of(dir / "whole.h5"), path = dir / "cut.h5";
   ASSERT_GT(whole.size(), 3000u);
@@ -292,7 +292,7 @@ TEST(DatasetsHdf5File, DamagedValuesAreAnError) {
   const TempDir dir;
   const std::string path = dir / "a.h5";
   Hdf5Writer writer(path);
-  writer.write("x", ramp({40, 20}, DType::kF32), Storage::kCompressed);
+  writer.write("x", ramp({40, 20}, DType::kF32), Packing::kCompressed);
   writer.commit();
   const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
   const hid_t array = H5Dopen2(file, "x", H5P_DEFAULT);

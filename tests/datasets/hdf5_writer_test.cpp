@@ -14,7 +14,7 @@ namespace rodeo {
 namespace {
 
 using test::TempDir;
-using Storage = Hdf5Writer::Storage;
+using Packing = Hdf5Writer::Storage;
 constexpr std::size_t kLimit = 1 << 20;
 
 TEST(DatasetsHdf5Writer, AppearsCompleteOrNotAtAll) {
@@ -59,7 +59,7 @@ TEST(DatasetsHdf5Writer, TheSameDataIsTheSameFile) {
   const TempDir dir;
   for (const char* name : {"a.h5", "b.h5"}) {
     Hdf5Writer writer(dir / name);
-    writer.write("x", Tensor::full({50, 3}, 2), Storage::kCompressed);
+    writer.write("x", Tensor::full({50, 3}, 2), Packing::kCompressed);
     writer.attribute("name", std::string("x"));
     writer.commit();
     ::sleep(name[0] == 'a' ? 1 : 0);  // HDF5 keeps times in seconds

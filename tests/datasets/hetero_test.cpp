@@ -23,11 +23,8 @@ using test::ids;
 using test::Ids;
 using test::same_bits;
 using test::TempDir;
+using test::wide;
 using Names = std::vector<std::string>;
-
-Ids wide(const Tensor& values) {
-  return values.to(DType::kI64).to_vector<std::int64_t>();
-}
 
 /// The error of loading a file; empty where it loads.
 std::string load_error(const std::string& path, const LoadOptions& options = {}) {
@@ -40,7 +37,7 @@ std::string load_error(const std::string& path, const LoadOptions& options = {})
 }
 
 /// Four authors, of whom three have labels, three papers with features, and two venues without anything.
-HeteroDataset small() {
+HeteroDataset small_hetero() {
   HeteroDataset d;
   d.name = "small";
   d.types.resize(3);
@@ -61,7 +58,7 @@ HeteroDataset small() {
 
 TEST(DatasetsHetero, ComesBackAsItWas) {
   const TempDir dir;
-  const HeteroDataset a = small();
+  const HeteroDataset a = small_hetero();
   save_hetero_dataset(a, dir / "a.h5");
   check_hdf5_file(dir / "a.h5");
   EXPECT_EQ(validate_hetero_dataset(dir / "a.h5"), Names{});
@@ -93,7 +90,7 @@ TEST(DatasetsHetero, ComesBackAsItWas) {
 
 TEST(DatasetsHetero, ReadersOfOneNodeTypeSayWhatItIs) {
   const TempDir dir;
-  save_hetero_dataset(small(), dir / "a.h5");
+  save_hetero_dataset(small_hetero(), dir / "a.h5");
   EXPECT_ERROR(load_dataset(dir / "a.h5"),
                dir /
                    "a.h5: holds node types and relations, and one type of nodes was expected: train on it "
@@ -107,7 +104,7 @@ TEST(DatasetsHetero, ReadersOfOneNodeTypeSayWhatItIs) {
 TEST(DatasetsHetero, NamesThatFilesCannotHaveAreNotWritten) {
   const TempDir dir;
   const auto error = [&](const std::function<void(HeteroDataset&)>& change) {
-    HeteroDataset d = small();
+    HeteroDataset d = small_hetero();
     change(d);
     const std::string text = test::error_of([&] { save_hetero_dataset(d, dir / "a.h5"); });
     return text.substr(std::min((dir / "a.h5: ").size(), text.size()));
@@ -226,7 +223,7 @@ TEST(DatasetsHetero, LinksToOtherFilesAreRefused) {
 TEST(DatasetsHetero, TrainingNeedsLabelsAndASplit) {
   const TempDir dir;
   const auto error = [&](const std::function<void(HeteroDataset&)>& change, const std::string& split = "") {
-    HeteroDataset d = small();
+    HeteroDataset d = small_hetero();
     change(d);
     save_hetero_dataset(d, dir / "a.h5");
     const std::string text = load_error(dir / "a.h5", {.need = Need::kTraining, .split = split});

@@ -19,6 +19,7 @@ using test::ids;
 using test::Ids;
 using test::same_bits;
 using test::TempDir;
+using test::wide;
 
 std::string put(const std::string& path, const std::string& text) {
   if (path.ends_with(".gz")) {
@@ -29,10 +30,6 @@ std::string put(const std::string& path, const std::string& text) {
     std::ofstream(path, std::ios::binary) << text;
   }
   return path;
-}
-
-Ids wide(const Tensor& values) {
-  return values.to(DType::kI64).to_vector<std::int64_t>();
 }
 
 TEST(DatasetsImport, EdgeLists) {

@@ -13,10 +13,10 @@
 namespace rodeo::test {
 namespace {
 
-using Ids = std::vector<std::int32_t>;
+using Indices = std::vector<std::int32_t>;
 using Values = std::vector<double>;
 
-void expect_entries(const MatrixMarket& m, const Ids& row, const Ids& col, const Values& value) {
+void expect_entries(const MatrixMarket& m, const Indices& row, const Indices& col, const Values& value) {
   EXPECT_EQ(m.row.to_vector<std::int32_t>(), row);
   EXPECT_EQ(m.col.to_vector<std::int32_t>(), col);
   EXPECT_EQ(m.num_entries(), static_cast<std::int64_t>(row.size()));
@@ -148,19 +148,19 @@ TEST(DatasetsMatrixMarket, Files) {
   expect_entries(read_matrix_market(dir / "b.mtx"), {1}, {0}, {});
 }
 
-struct RealFile {
+struct MatrixFile {
   const char* name;
   std::int64_t size, entries;  // in the file
   bool symmetric, pattern;
 };
 
 TEST(DatasetsMatrixMarket, RealFiles) {
-  const RealFile files[] = {
+  const MatrixFile files[] = {
       {"bcsstk13", 2003, 42943, true, false},   {"bips98_606", 7135, 34738, false, false},
       {"ca-CondMat", 23133, 93497, true, true}, {"cryg2500", 2500, 12349, false, false},
       {"netscience", 1589, 2742, true, false},  {"p2p-Gnutella31", 62586, 147892, false, false}};
   int found = 0;
-  for (const RealFile& file : files) {
+  for (const MatrixFile& file : files) {
     const std::string path = shared_data(str("mtx/", file.name, ".mtx"));
     if (path.empty()) continue;
     ++found;

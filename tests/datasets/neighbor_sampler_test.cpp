@@ -9,6 +9,7 @@
 #include "models/sage.h"
 #include "ops/convert.h"
 #include "ops/gather_rows.h"
+#include "tests/datasets/parts.h"
 #include "tests/support/cases.h"
 #include "tests/support/devices.h"
 #include "tests/support/sums.h"
@@ -16,14 +17,8 @@
 namespace rodeo::test {
 namespace {
 
-using Ids = std::vector<std::int64_t>;
-
 class DatasetsNeighborSampler : public OnDevice {};
 RODEO_ON_ALL_DEVICES(DatasetsNeighborSampler);
-
-Ids ids(const Tensor& x) {
-  return x.to(DType::kI64).to_vector<std::int64_t>();
-}
 
 /// 600 nodes: isolated ones, rows around the fan-outs, duplicate edges, and a hub with 5000 edges.
 Adjacency mixed_graph() {
@@ -50,9 +45,9 @@ Tensor some_nodes(Device device) {
 /// What every block must be: rows of the graph with the right number of different edges, sources numbered.
 void check_block(const Adjacency& graph, const Block& block, const Ids& targets, std::int64_t fanout,
                  bool replace) {
-  const Ids begin = ids(graph.csr().row_ptr), col = ids(graph.csr().col);
-  const Ids row_ptr = ids(block.adj.csr().row_ptr), number = ids(block.adj.csr().col),
-            edges = ids(block.edge_ids), sources = ids(block.sources);
+  const Ids begin = wide(graph.csr().row_ptr), col = wide(graph.csr().col);
+  const Ids row_ptr = wide(block.adj.csr().row_ptr), number = wide(block.adj.csr().col),
+            edges = wide(block.edge_ids), sources = wide(block.sources);
   ASSERT_EQ(block.adj.rows(), std::ssize(targets));
   ASSERT_EQ(block.adj.cols(), std::ssize(sources));
   ASSERT_EQ(Ids(sources.begin(), sources.begin() + std::ssize(targets)), targets);
@@ -84,13 +79,13 @@ TEST_P(DatasetsNeighborSampler, BlocksAreRowsOfTheGraph) {
       const Poisoned poisoned;
       const SampledBatch batch = sampler.sample(some_nodes(device()), 2, 3);
       ASSERT_EQ(batch.blocks.size(), fanout.size());
-      Ids targets = ids(batch.targets);
+      Ids targets = wide(batch.targets);
       for (std::size_t hop = 0; hop < fanout.size(); ++hop) {
         const Block& block = batch.blocks[fanout.size() - 1 - hop];
         check_block(host, block, targets, fanout[hop], replace);
-        targets = ids(block.sources);
+        targets = wide(block.sources);
       }
-      EXPECT_EQ(ids(batch.inputs()), targets);
+      EXPECT_EQ(wide(batch.inputs()), targets);
     }
 }
 
@@ -105,12 +100,12 @@ TEST_P(DatasetsNeighborSampler, SameSamplesOnEveryDeviceAndInEveryOrder) {
     there.sample(some_nodes(device()), 0, 1);
     const SampledBatch a = there.sample(some_nodes(device()), 4, 7), b = here.sample(some_nodes(kCpu), 4, 7);
     for (std::size_t l = 0; l < a.blocks.size(); ++l) {
-      EXPECT_EQ(ids(a.blocks[l].sources), ids(b.blocks[l].sources));
-      EXPECT_EQ(ids(a.blocks[l].edge_ids), ids(b.blocks[l].edge_ids));
-      EXPECT_EQ(ids(a.blocks[l].adj.csr().col), ids(b.blocks[l].adj.csr().col));
+      EXPECT_EQ(wide(a.blocks[l].sources), wide(b.blocks[l].sources));
+      EXPECT_EQ(wide(a.blocks[l].edge_ids), wide(b.blocks[l].edge_ids));
+      EXPECT_EQ(wide(a.blocks[l].adj.csr().col), wide(b.blocks[l].adj.csr().col));
     }
-    EXPECT_NE(ids(here.sample(some_nodes(kCpu), 4, 8).blocks[0].edge_ids), ids(b.blocks[0].edge_ids));
-    EXPECT_NE(ids(here.sample(some_nodes(kCpu), 5, 7).blocks[0].edge_ids), ids(b.blocks[0].edge_ids));
+    EXPECT_NE(wide(here.sample(some_nodes(kCpu), 4, 8).blocks[0].edge_ids), wide(b.blocks[0].edge_ids));
+    EXPECT_NE(wide(here.sample(some_nodes(kCpu), 5, 7).blocks[0].edge_ids), wide(b.blocks[0].edge_ids));
   }
 }
 
@@ -119,8 +114,8 @@ TEST_P(DatasetsNeighborSampler, OtherTargetsChangeNothing) {
   const NeighborSampler sampler(mixed_graph().to(device()), {{6}});
   const SampledBatch alone = sampler.sample(Tensor::from(Ids{7}, device())),
                      among = sampler.sample(Tensor::from(Ids{40, 7, 3}, device()));
-  const Ids row_ptr = ids(among.blocks[0].adj.csr().row_ptr), edges = ids(among.blocks[0].edge_ids);
-  EXPECT_EQ(Ids(edges.begin() + row_ptr[1], edges.begin() + row_ptr[2]), ids(alone.blocks[0].edge_ids));
+  const Ids row_ptr = wide(among.blocks[0].adj.csr().row_ptr), edges = wide(among.blocks[0].edge_ids);
+  EXPECT_EQ(Ids(edges.begin() + row_ptr[1], edges.begin() + row_ptr[2]), wide(alone.blocks[0].edge_ids));
 }
 
 double chi_square(const std::map<Ids, std::int64_t>& counts, double expected) {
@@ -139,7 +134,7 @@ TEST_P(DatasetsNeighborSampler, EverySubsetIsEquallyLikely) {
   for (const bool replace : {false, true}) {
     const SampledBatch batch =
         NeighborSampler(graph, {{kFanout}, replace, 3}).sample(Tensor::from(all, device()));
-    const Ids edges = ids(batch.blocks[0].edge_ids);
+    const Ids edges = wide(batch.blocks[0].edge_ids);
     std::map<Ids, std::int64_t> counts;
     for (std::int64_t i = 0; i < kRows; ++i) {
       Ids drawn;
@@ -212,7 +207,7 @@ TEST_P(DatasetsNeighborSampler, EmptyBatchesAndGraphs) {
   EXPECT_EQ(none.inputs().numel(), 0);
   const NeighborSampler edgeless(equal_rows(4, 0).to(device()), {{3, kAllNeighbors}});
   const SampledBatch alone = edgeless.sample(Tensor::from(Ids{2, 0}, device()));
-  EXPECT_EQ(ids(alone.inputs()), (Ids{2, 0}));
+  EXPECT_EQ(wide(alone.inputs()), (Ids{2, 0}));
   EXPECT_EQ(alone.blocks[0].adj.num_edges(), 0);
 }
 
@@ -243,14 +238,14 @@ TEST(DatasetsMiniBatches, EveryNodeOnceAnEpochInAnotherOrder) {
   for (std::int64_t epoch = 0; epoch < 5; ++epoch) {
     Ids all;
     for (const Tensor& batch : batches.epoch(epoch))
-      for (const std::int64_t node : ids(batch)) all.push_back(node);
+      for (const std::int64_t node : wide(batch)) all.push_back(node);
     orders.insert(all);
     EXPECT_EQ(all.size(), 7);
     std::ranges::sort(all);
     EXPECT_EQ(all, (Ids{0, 1, 3, 4, 7, 8, 9}));
   }
   EXPECT_GT(orders.size(), 3);
-  EXPECT_EQ(ids(batches.epoch(2)[1]), ids(MiniBatches(nodes, 10, 3, 5).epoch(2)[1]));
+  EXPECT_EQ(wide(batches.epoch(2)[1]), wide(MiniBatches(nodes, 10, 3, 5).epoch(2)[1]));
   EXPECT_EQ(MiniBatches(nodes, 10, 100).epoch(0).size(), 1) << "a batch larger than the training set";
   EXPECT_TRUE(MiniBatches(Tensor::empty({0}, DType::kI64), 10, 4).epoch(0).empty());
   EXPECT_ERROR(MiniBatches(nodes, 9, 3), "[mini_batches] nodes[0] = 9 is outside [0, 9)");
@@ -271,8 +266,8 @@ TEST(DatasetsMiniBatches, ASmallLastBatchJoinsTheOneBefore) {
   EXPECT_EQ(sizes(4, 2), (Ids{4, 3}));
   EXPECT_EQ(sizes(7, 2), (Ids{7}));
   EXPECT_EQ(sizes(8, 8), (Ids{7})) << "there is no batch to join";
-  EXPECT_EQ(ids(MiniBatches(nodes, 10, 3, 5, kCpu, 2).epoch(1)[0]),
-            ids(MiniBatches(nodes, 10, 3, 5).epoch(1)[0]));
+  EXPECT_EQ(wide(MiniBatches(nodes, 10, 3, 5, kCpu, 2).epoch(1)[0]),
+            wide(MiniBatches(nodes, 10, 3, 5).epoch(1)[0]));
   EXPECT_ERROR(sizes(3, 4), "[mini_batches] the least nodes of a batch must be in [1, 3], got 4");
 }
 

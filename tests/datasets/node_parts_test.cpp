@@ -5,20 +5,15 @@
 #include <set>
 
 #include "ops/convert.h"
+#include "tests/datasets/parts.h"
 #include "tests/support/cases.h"
 #include "tests/support/devices.h"
 
 namespace rodeo::test {
 namespace {
 
-using Ids = std::vector<std::int64_t>;
-
 class DatasetsNodeParts : public OnDevice {};
 RODEO_ON_ALL_DEVICES(DatasetsNodeParts);
-
-Ids ids(const Tensor& x) {
-  return x.to(DType::kI64).to_vector<std::int64_t>();
-}
 
 /// 300 nodes: isolated ones, long rows, duplicate edges.
 Adjacency some_graph() {
@@ -36,13 +31,13 @@ Tensor targets() {
 // Each part is the induced subgraph of its nodes, in the order of edges of the graph.
 TEST_P(DatasetsNodeParts, PartsHaveTheEdgesBetweenTheirNodes) {
   const Adjacency host = some_graph();
-  const Ids begin = ids(host.csr().row_ptr), source = ids(host.csr().col);
+  const Ids begin = wide(host.csr().row_ptr), source = wide(host.csr().col);
   for (const std::int64_t size : {70, 300, 1000}) {
     const NodeParts parts(host.to(device()), targets(), size, 2, 3);
     std::multiset<std::int64_t> found;
     for (const NodeParts::Part& part : parts.epoch(4)) {
       const SampledBatch batch = parts.sample(part);
-      const Ids nodes = ids(part.nodes), first = ids(batch.targets);
+      const Ids nodes = wide(part.nodes), first = wide(batch.targets);
       ASSERT_EQ(Ids(nodes.begin(), nodes.begin() + part.targets), first);
       found.insert(first.begin(), first.end());
       ASSERT_LE(std::ssize(nodes), size);
@@ -58,13 +53,13 @@ TEST_P(DatasetsNodeParts, PartsHaveTheEdgesBetweenTheirNodes) {
       ASSERT_EQ(batch.blocks.size(), 2u);
       for (const Block& block : batch.blocks) {
         EXPECT_EQ(block.adj.cols(), std::ssize(nodes));
-        EXPECT_EQ(ids(block.adj.csr().row_ptr), row_ptr);
-        EXPECT_EQ(ids(block.adj.csr().col), col);
-        EXPECT_EQ(ids(block.edge_ids), edges);
-        EXPECT_EQ(ids(block.sources), nodes);
+        EXPECT_EQ(wide(block.adj.csr().row_ptr), row_ptr);
+        EXPECT_EQ(wide(block.adj.csr().col), col);
+        EXPECT_EQ(wide(block.edge_ids), edges);
+        EXPECT_EQ(wide(block.sources), nodes);
       }
     }
-    const Ids all = ids(targets());
+    const Ids all = wide(targets());
     EXPECT_EQ(found, std::multiset(all.begin(), all.end())) << "each target is in one part";
   }
 }
@@ -74,7 +69,7 @@ TEST_P(DatasetsNodeParts, EpochsDifferAndRepeat) {
   const auto nodes = [&](const NodeParts& from, std::int64_t epoch) {
     Ids all;
     for (const NodeParts::Part& part : from.epoch(epoch))
-      for (const std::int64_t node : ids(part.nodes)) all.push_back(node);
+      for (const std::int64_t node : wide(part.nodes)) all.push_back(node);
     return all;
   };
   EXPECT_EQ(nodes(parts, 1), nodes(NodeParts(some_graph(), targets(), 70, 1, 3), 1));

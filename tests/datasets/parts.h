@@ -14,6 +14,9 @@ namespace rodeo::test {
 
 using Ids = std::vector<std::int64_t>;
 
+inline Ids wide(const Tensor& values) {
+  return values.to(DType::kI64).to_vector<std::int64_t>();
+}
 inline Tensor ids(const Ids& values) {
   return Tensor::from(values);
 }

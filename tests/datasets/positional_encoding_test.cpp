@@ -18,9 +18,10 @@ class DatasetsPositionalEncoding : public OnDevice {};
 RODEO_ON_ALL_DEVICES(DatasetsPositionalEncoding);
 
 using Doubles = std::vector<double>;
-using Ids = std::vector<std::int32_t>;
+using Nodes = std::vector<std::int32_t>;
 
-Graph graph_of(std::int64_t nodes, const Ids& src, const Ids& dst, const std::vector<float>& weight = {}) {
+Graph graph_of(std::int64_t nodes, const Nodes& src, const Nodes& dst,
+               const std::vector<float>& weight = {}) {
   Dataset data;
   data.num_nodes = nodes;
   data.src = Tensor::from(src), data.dst = Tensor::from(dst);
@@ -29,8 +30,8 @@ Graph graph_of(std::int64_t nodes, const Ids& src, const Ids& dst, const std::ve
 }
 
 /// Undirected, with the weights 1, 2, 3, 1, ... where they are asked for.
-Graph undirected(std::int64_t nodes, const Ids& a, const Ids& b, bool weighted = false) {
-  Ids src = a, dst = b;
+Graph undirected(std::int64_t nodes, const Nodes& a, const Nodes& b, bool weighted = false) {
+  Nodes src = a, dst = b;
   src.insert(src.end(), b.begin(), b.end());
   dst.insert(dst.end(), a.begin(), a.end());
   std::vector<float> weight;
@@ -41,7 +42,7 @@ Graph undirected(std::int64_t nodes, const Ids& a, const Ids& b, bool weighted =
 
 /// A ring of nodes [0, n), or a path.
 Graph ring(std::int32_t n, bool closed = true, bool weighted = false) {
-  Ids a(static_cast<std::size_t>(n - !closed)), b;
+  Nodes a(static_cast<std::size_t>(n - !closed)), b;
   std::iota(a.begin(), a.end(), 0);
   for (const std::int32_t i : a) b.push_back((i + 1) % n);
   return undirected(n, a, b, weighted);
@@ -256,7 +257,7 @@ TEST(DatasetsPositional, ColumnsAreAppendedToTheFile) {
     if (kind == std::string("sparse")) {
       std::vector<std::int64_t> indptr(301);
       for (std::int64_t i = 0; i <= 300; ++i) indptr[i] = i / 2;
-      data.x_sparse = {Tensor::from(indptr), Tensor::from(Ids(150, 7)),
+      data.x_sparse = {Tensor::from(indptr), Tensor::from(Nodes(150, 7)),
                        random_tensor({150}, DType::kF32, kCpu)};
     } else if (kind == std::string("none")) {
       data.num_features = 0;

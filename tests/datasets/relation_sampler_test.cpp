@@ -6,20 +6,15 @@
 #include <set>
 
 #include "datasets/neighbor_sampler.h"
+#include "tests/datasets/parts.h"
 #include "tests/support/devices.h"
 #include "tests/support/near.h"
 
 namespace rodeo::test {
 namespace {
 
-using Ids = std::vector<std::int64_t>;
-
 class DatasetsRelationSampler : public OnDevice {};
 RODEO_ON_ALL_DEVICES(DatasetsRelationSampler);
-
-Ids ids(const Tensor& x) {
-  return x.to(DType::kI64).to_vector<std::int64_t>();
-}
 
 Tensor up_to(std::int64_t count) {
   Ids out(static_cast<std::size_t>(count));
@@ -48,9 +43,9 @@ using Kept = std::map<std::pair<std::int64_t, int>, Ids>;
 Kept edges_into(const HeteroGraph& graph, const HeteroGraph& block, const std::vector<Tensor>& nodes) {
   Kept out;
   for (int r = 0; r < graph.num_relations(); ++r) {
-    const Ids src = ids(block.relation(r).src_ids), dst = ids(block.relation(r).dst_ids);
-    const Ids of_src = ids(nodes[static_cast<std::size_t>(graph.src_type(r))]),
-              of_dst = ids(nodes[static_cast<std::size_t>(graph.dst_type(r))]);
+    const Ids src = wide(block.relation(r).src_ids), dst = wide(block.relation(r).dst_ids);
+    const Ids of_src = wide(nodes[static_cast<std::size_t>(graph.src_type(r))]),
+              of_dst = wide(nodes[static_cast<std::size_t>(graph.dst_type(r))]);
     for (std::size_t e = 0; e < src.size(); ++e)
       out[{of_dst[static_cast<std::size_t>(dst[e])], r}].push_back(of_src[static_cast<std::size_t>(src[e])]);
   }
@@ -66,7 +61,7 @@ TEST_P(DatasetsRelationSampler, HopsDrawOtherEdges) {
       NeighborSampler(star, 0, {.fanout = {5, 5}, .seed = 3}).sample(Tensor::from(Ids{0}, device()), 0, 0);
   ASSERT_EQ(batch.blocks[0].edge_ids.numel(), 5);
   ASSERT_EQ(batch.blocks[1].edge_ids.numel(), 5);
-  EXPECT_NE(ids(batch.blocks[0].edge_ids), ids(batch.blocks[1].edge_ids));
+  EXPECT_NE(wide(batch.blocks[0].edge_ids), wide(batch.blocks[1].edge_ids));
 }
 
 TEST_P(DatasetsRelationSampler, ADestinationKeepsEdgesOfEachRelationUpToTheFanOut) {
@@ -80,18 +75,18 @@ TEST_P(DatasetsRelationSampler, ADestinationKeepsEdgesOfEachRelationUpToTheFanOu
     const SampledBatch batch = sampler.sample(targets, 1, 2), other = sampler.sample(targets, 1, 3),
                        host = NeighborSampler(cpu, 2, options).sample(targets.to(kCpu), 1, 2);
     ASSERT_EQ(batch.blocks.size(), 3U);
-    EXPECT_NE(ids(batch.inputs()), ids(other.inputs()));
+    EXPECT_NE(wide(batch.inputs()), wide(other.inputs()));
     for (std::size_t l = 0; l < 3; ++l) {
       SCOPED_TRACE(l);
-      EXPECT_EQ(ids(batch.blocks[l].sources), ids(host.blocks[l].sources));
-      EXPECT_EQ(ids(batch.blocks[l].edge_ids), ids(host.blocks[l].edge_ids));
+      EXPECT_EQ(wide(batch.blocks[l].sources), wide(host.blocks[l].sources));
+      EXPECT_EQ(wide(batch.blocks[l].edge_ids), wide(host.blocks[l].edge_ids));
       const HeteroGraph block = block_graph(graph, batch.blocks[l]);
       const std::vector<Tensor> nodes = nodes_by_type(graph, batch.blocks[l].sources);
       if (l == 2) {
         EXPECT_EQ(block.num_rows(), 5);
-        EXPECT_EQ(ids(nodes[2].slice(0, 5)), ids(targets));
+        EXPECT_EQ(wide(nodes[2].slice(0, 5)), wide(targets));
       } else {
-        const Ids next = ids(batch.blocks[l + 1].sources), own = ids(batch.blocks[l].sources);
+        const Ids next = wide(batch.blocks[l + 1].sources), own = wide(batch.blocks[l].sources);
         EXPECT_EQ(Ids(own.begin(), own.begin() + std::ssize(next)), next);
       }
       const std::int64_t fanout = options.fanout[2 - l];
@@ -100,7 +95,7 @@ TEST_P(DatasetsRelationSampler, ADestinationKeepsEdgesOfEachRelationUpToTheFanOu
         for (std::int64_t i = 0; i < block.num_rows(t); ++i)
           for (int r = 0; r < graph.num_relations(); ++r) {
             if (graph.dst_type(r) != t) continue;
-            const std::int64_t node = ids(nodes[static_cast<std::size_t>(t)])[static_cast<std::size_t>(i)];
+            const std::int64_t node = wide(nodes[static_cast<std::size_t>(t)])[static_cast<std::size_t>(i)];
             const auto given = whole.find({node, r}), got = kept.find({node, r});
             const std::int64_t degree = given == whole.end() ? 0 : std::ssize(given->second),
                                count = got == kept.end() ? 0 : std::ssize(got->second);

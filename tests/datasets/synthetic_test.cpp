@@ -17,7 +17,7 @@ namespace {
 
 using Ids = std::vector<std::int64_t>;
 
-SyntheticOptions small() {
+SyntheticOptions small_options() {
   return {.nodes = 1000, .edges = 8000, .features = 30, .classes = 4, .split = "60/20/20"};
 }
 
@@ -47,7 +47,7 @@ double agreement(const Dataset& d) {
 TEST(DatasetsSynthetic, IsASimpleSymmetricGraphOfTheSizeAsked) {
   for (const char* name : {"cora", "pubmed", "small"}) {
     const bool preset = std::string(name) != "small";
-    const SyntheticOptions o = preset ? synthetic_preset(name) : small();
+    const SyntheticOptions o = preset ? synthetic_preset(name) : small_options();
     const Dataset d = synthesize(o);
     EXPECT_EQ(d.name, preset ? str(name, "-like") : "synthetic");
     EXPECT_EQ(d.num_edges(), o.edges);
@@ -67,7 +67,7 @@ TEST(DatasetsSynthetic, IsASimpleSymmetricGraphOfTheSizeAsked) {
 }
 
 TEST(DatasetsSynthetic, EdgesAreExactAtEveryDensity) {
-  SyntheticOptions o = small();
+  SyntheticOptions o = small_options();
   o.nodes = 60;
   for (const std::int64_t edges : {0, 1, 2, 59, 60, 500, 2000}) {
     o.edges = edges;
@@ -78,7 +78,7 @@ TEST(DatasetsSynthetic, EdgesAreExactAtEveryDensity) {
 }
 
 TEST(DatasetsSynthetic, DependsOnTheSeedAndNotOnThreads) {
-  SyntheticOptions o = small();
+  SyntheticOptions o = small_options();
   const int threads = omp_get_max_threads();
   omp_set_num_threads(1);
   const Dataset one = synthesize(o);
@@ -95,7 +95,7 @@ TEST(DatasetsSynthetic, DependsOnTheSeedAndNotOnThreads) {
 }
 
 TEST(DatasetsSynthetic, SkewMakesHubs) {
-  SyntheticOptions o = small();
+  SyntheticOptions o = small_options();
   o.nodes = 20000, o.edges = 200000;
   std::int64_t largest = 0;
   for (const double skew : {0.0, 0.3, 0.6}) {
@@ -110,7 +110,7 @@ TEST(DatasetsSynthetic, SkewMakesHubs) {
 }
 
 TEST(DatasetsSynthetic, HomophilyIsWhatWasAsked) {
-  SyntheticOptions o = small();
+  SyntheticOptions o = small_options();
   o.nodes = 5000, o.edges = 50000, o.skew = 0.2, o.label_noise = 0;
   for (const double homophily : {0.0, 0.5, 0.9}) {
     o.homophily = homophily;
@@ -121,7 +121,7 @@ TEST(DatasetsSynthetic, HomophilyIsWhatWasAsked) {
 }
 
 TEST(DatasetsSynthetic, FeaturesTellCommunitiesApartAsFarAsAsked) {
-  SyntheticOptions o = small();
+  SyntheticOptions o = small_options();
   o.features = 200, o.label_noise = 0;
   for (const double signal : {0.0, 4.0}) {
     o.signal = signal;
@@ -166,7 +166,7 @@ TEST(DatasetsSynthetic, BagsOfWordsAreSparseBinaryAndTopical) {
 }
 
 TEST(DatasetsSynthetic, OrderIsRandomUnlessTurnedOff) {
-  SyntheticOptions o = small();
+  SyntheticOptions o = small_options();
   o.label_noise = 0;
   const auto breaks = [&] {
     const Ids y = synthesize(o).y.to_vector<std::int64_t>();
@@ -207,7 +207,7 @@ TEST(DatasetsSynthetic, AFileOfItIsReadBack) {
 
 TEST(DatasetsSynthetic, OptionsOutOfRangeAreNamed) {
   const auto error = [](auto change) {
-    SyntheticOptions o = small();
+    SyntheticOptions o = small_options();
     change(o);
     return test::error_of([&] { synthesize(o); });
   };

@@ -13,8 +13,6 @@ namespace {
 class OpsCombine : public OnDevice {};
 RODEO_ON_ALL_DEVICES(OpsCombine);
 
-const std::vector<DType> kFloats{DType::kF64, DType::kF32, DType::kBF16, DType::kF16};
-
 TEST_P(OpsCombine, ConcatRows) {
   const Poisoned poisoned;
   for (const DType dtype : kFloats)

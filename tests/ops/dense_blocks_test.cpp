@@ -18,15 +18,15 @@
 namespace rodeo::test {
 namespace {
 
-using Ids = std::vector<std::int32_t>;
+using Columns = std::vector<std::int32_t>;
 
 /// Row i has `percent` of the columns of its block on the diagonal, three others, and its first edge twice
 /// where i % 5 is 0. Every 11th row is empty. `stride`: node i of the blocks has the id i * stride modulo the
 /// rows.
 Adjacency blocks(std::int64_t rows, std::int64_t block, unsigned percent, std::int64_t stride = 1) {
-  std::vector<Ids> lists(static_cast<std::size_t>(rows));
+  std::vector<Columns> lists(static_cast<std::size_t>(rows));
   for (std::int64_t i = 0; i < rows; ++i) {
-    Ids& list = lists[static_cast<std::size_t>(i * stride % rows)];
+    Columns& list = lists[static_cast<std::size_t>(i * stride % rows)];
     if (i % 11 == 10) continue;
     const std::int64_t begin = i / block * block, end = std::min(begin + block, rows);
     const auto add = [&](std::int64_t c) { list.push_back(static_cast<std::int32_t>(c * stride % rows)); };
@@ -38,16 +38,16 @@ Adjacency blocks(std::int64_t rows, std::int64_t block, unsigned percent, std::i
     if (i % 5 == 0) list.push_back(list[0]);
   }
   std::vector<std::int64_t> row_ptr{0};
-  Ids col;
-  for (const Ids& list : lists) {
+  Columns col;
+  for (const Columns& list : lists) {
     col.insert(col.end(), list.begin(), list.end());
     row_ptr.push_back(std::ssize(col));
   }
   return Adjacency({rows, rows, Tensor::from(row_ptr), Tensor::from(col)});
 }
 
-Ids file_order(std::int64_t rows) {
-  Ids order(static_cast<std::size_t>(rows));
+Columns file_order(std::int64_t rows) {
+  Columns order(static_cast<std::size_t>(rows));
   std::iota(order.begin(), order.end(), 0);
   return order;
 }
@@ -62,7 +62,7 @@ std::vector<std::multiset<std::pair<std::int32_t, std::int32_t>>> edges_of_plan(
              rest_edge = plan.rest_edge.to_vector<std::int32_t>();
   const auto rest_begin = plan.rest_begin.to_vector<std::int64_t>();
   const auto rest_row = plan.rest_row.to_vector<std::uint8_t>();
-  Ids edge_at(static_cast<std::size_t>(plan.steps() * DenseBlocks::kStepElements), -1);
+  Columns edge_at(static_cast<std::size_t>(plan.steps() * DenseBlocks::kStepElements), -1);
   for (std::size_t e = 0; e < place.size(); ++e)
     if (place[e] >= 0) edge_at.at(static_cast<std::size_t>(place[e])) = static_cast<std::int32_t>(e);
   std::vector<std::multiset<std::pair<std::int32_t, std::int32_t>>> out(static_cast<std::size_t>(rows));
@@ -94,7 +94,7 @@ std::vector<std::multiset<std::pair<std::int32_t, std::int32_t>>> edges_of_plan(
   return out;
 }
 
-void check_plan(const Csr& a, const Ids& order, const std::string& what) {
+void check_plan(const Csr& a, const Columns& order, const std::string& what) {
   SCOPED_TRACE(what);
   const DenseBlocks plan = make_dense_blocks(a, order);
   const auto row_ptr = a.row_ptr.to_vector<std::int64_t>();
@@ -142,7 +142,7 @@ TEST(OpsDenseBlocksPlan, EveryEdgeOnce) {
 TEST(OpsDenseBlocksPlan, DenseColumnsHaveEnoughEdgesAndRepeatedEdgesAreRest) {
   constexpr int kEnough = DenseBlocks::kMinCount;
   std::vector<std::int64_t> row_ptr{0};
-  Ids col;
+  Columns col;
   for (int i = 0; i < 256; ++i) {
     if (i < kEnough || (i >= 128 && i < 128 + kEnough - 1)) col.push_back(7);
     if (i < kEnough) col.push_back(3);
@@ -151,11 +151,11 @@ TEST(OpsDenseBlocksPlan, DenseColumnsHaveEnoughEdgesAndRepeatedEdgesAreRest) {
   }
   const DenseBlocks plan =
       make_dense_blocks({256, 10, Tensor::from(row_ptr), Tensor::from(col)}, file_order(256));
-  Ids want(DenseBlocks::kDepth, -1), rest{2};
+  Columns want(DenseBlocks::kDepth, -1), rest{2};
   want[0] = 3, want[1] = 7;
   for (std::int32_t e = 2 * kEnough + 1; e < 3 * kEnough; ++e) rest.push_back(e);
   EXPECT_EQ(plan.col.to_vector<std::int32_t>(), want);
-  EXPECT_EQ(plan.step_begin.to_vector<std::int32_t>(), (Ids{0, 1, 1}));
+  EXPECT_EQ(plan.step_begin.to_vector<std::int32_t>(), (Columns{0, 1, 1}));
   EXPECT_EQ(plan.rest_edge.to_vector<std::int32_t>(), rest);
   EXPECT_EQ(plan.longest_rest, kEnough - 1);
   EXPECT_EQ(plan.cost(), 32 * DenseBlocks::kColumnCost + kEnough * DenseBlocks::kRestCost);

@@ -13,8 +13,6 @@ namespace {
 class OpsDenseCsr : public OnDevice {};
 RODEO_ON_ALL_DEVICES(OpsDenseCsr);
 
-constexpr DType kFloats[] = {DType::kF64, DType::kF32, DType::kBF16, DType::kF16};
-
 /// A random matrix with about `density` of it nonzero, and a row that is full.
 Tensor sparse_matrix(std::int64_t rows, std::int64_t cols, double density, DType dtype) {
   std::vector<double> values = doubles(random_tensor({rows, cols}, DType::kF64, kCpu, 21));
@@ -46,13 +44,13 @@ Entries nonzeros(const Tensor& x) {
 struct Size {
   std::int64_t rows, cols;
 };
-constexpr Size kSizes[] = {{0, 0},    {0, 5},    {5, 0},    {1, 1},    {3, 1},     {7, 31},
-                           {7, 32},   {7, 33},   {5, 128},  {5, 129},  {40, 1000}, {3, 1023},
-                           {3, 1024}, {3, 1025}, {3, 4096}, {2, 4097}, {2, 9000},  {300, 70}};
+constexpr Size kMatrixSizes[] = {{0, 0},    {0, 5},    {5, 0},    {1, 1},    {3, 1},     {7, 31},
+                                 {7, 32},   {7, 33},   {5, 128},  {5, 129},  {40, 1000}, {3, 1023},
+                                 {3, 1024}, {3, 1025}, {3, 4096}, {2, 4097}, {2, 9000},  {300, 70}};
 
 // Every nonzero in its place, and dense -> CSR -> COO -> CSR -> dense is the matrix again.
 TEST_P(OpsDenseCsr, RoundTrip) {
-  for (const auto& [rows, cols] : kSizes)
+  for (const auto& [rows, cols] : kMatrixSizes)
     for (const double density : {0.0, 0.05, 0.7})
       for (const DType dtype : kFloats) {
         const std::string what = str(rows, " x ", cols, " ", density, " ", dtype);

@@ -26,7 +26,6 @@ class OpsDense : public OnDevice {
 };
 RODEO_ON_ALL_DEVICES(OpsDense);
 
-constexpr DType kFloats[] = {DType::kF64, DType::kF32, DType::kBF16, DType::kF16};
 constexpr Transpose kEither[] = {Transpose::kNo, Transpose::kYes};
 
 // OpenBLAS looks for memory without end where the address space has a limit.

@@ -14,7 +14,6 @@ class OpsEdgeSoftmax : public OnDevice {};
 RODEO_ON_ALL_DEVICES(OpsEdgeSoftmax);
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
-const std::vector<DType> kFloats{DType::kF64, DType::kF32, DType::kBF16, DType::kF16};
 
 /// A row's values in one head, of a flat array [edges, heads].
 struct Group {

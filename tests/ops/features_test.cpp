@@ -23,7 +23,7 @@ class OpsFeatures : public OnDevice {
 };
 RODEO_ON_ALL_DEVICES(OpsFeatures);
 
-constexpr RandomKey kKey{11, 5};
+constexpr RandomKey kFeatureKey{11, 5};
 
 std::vector<double> magnitudes(const Tensor& x) {
   std::vector<double> out = doubles(x);
@@ -50,13 +50,13 @@ TEST_P(OpsFeatures, SparseIsDense) {
         const Tensor scale = n == 7 ? Tensor() : positive(adj.rows(), dtype, device());
 
         const Poisoned poisoned;
-        const Features x = dropout(sparse_features(adj, value), p, kKey, scale);
+        const Features x = dropout(sparse_features(adj, value), p, kFeatureKey, scale);
         const Variable w(host_w.to(device()), true);
         const Variable y = matmul(x, w);
         y.backward(host_dy.to(device()));
 
         const Tensor dense = csr_to_dense(adj, value);
-        const Tensor used = dropout(Features(dense), p, kKey, scale).dense().value().to(kCpu);
+        const Tensor used = dropout(Features(dense), p, kFeatureKey, scale).dense().value().to(kCpu);
         const Tensor wide = used.to(DType::kF64);
         const double eps = sum_tolerance(dtype);
         EXPECT_TRUE(near(y.value(), doubles(matmul(wide, host_w.to(DType::kF64))), eps, 1e-30,
@@ -75,7 +75,7 @@ TEST_P(OpsFeatures, DropsWhatTheDenseFormDrops) {
     const Features dense(csr_to_dense(adj, value));
     for (const Tensor& scale : {Tensor(), positive(40, dtype, device())})
       for (const double p : {0.0, 0.3, 0.9}) {
-        const Features a = dropout(sparse, p, kKey, scale), b = dropout(dense, p, kKey, scale);
+        const Features a = dropout(sparse, p, kFeatureKey, scale), b = dropout(dense, p, kFeatureKey, scale);
         EXPECT_TRUE(same_bits(csr_to_dense(a.entries(), a.values()).to(DType::kF32).to(kCpu),
                               add(b.dense().value().to(DType::kF32).to(kCpu), Tensor::zeros({40, 30}))))
             << dtype << " " << p;  // adding 0 makes -0 of a dropped negative 0
@@ -99,7 +99,7 @@ TEST_P(OpsFeatures, Gradients) {
   const Features x = sparse_features(adj, random_tensor({adj.num_edges()}, DType::kF64, device(), 1));
   const Tensor scale = positive(40, DType::kF64, device());
   EXPECT_TRUE(gradients_ok(
-      [&](const std::vector<Variable>& in) { return matmul(dropout(x, 0.4, kKey, scale), in[0]); },
+      [&](const std::vector<Variable>& in) { return matmul(dropout(x, 0.4, kFeatureKey, scale), in[0]); },
       {random_variable({30, 5}, device())}));
 }
 
@@ -111,7 +111,7 @@ TEST_P(OpsFeatures, RowsOfAllRanksAreWhatEachRankDraws) {
         const Tensor all = random_tensor({40, 7}, dtype, device(), 1);
         const Tensor scale = scaled ? positive(40, dtype, device()) : Tensor();
         const auto of_rank = [&](std::int64_t first, std::int64_t count) {
-          RandomKey key = kKey;
+          RandomKey key = kFeatureKey;
           key.first_row = first;
           return dropout(Features(all, first, count), p, key,
                          scaled ? scale.slice(first, first + count) : Tensor());
@@ -134,7 +134,7 @@ TEST_P(OpsFeatures, PendingDropoutIsKeptInAnotherType) {
   const Adjacency adj = small();
   const Tensor value = random_tensor({adj.num_edges()}, DType::kF32, device(), 1);
   for (const Features& x : {sparse_features(adj, value), Features(csr_to_dense(adj, value))}) {
-    const Features dropped = dropout(x, 0.4, kKey);
+    const Features dropped = dropout(x, 0.4, kFeatureKey);
     const auto sums_of = [&](const Features& of) {
       return matmul(of, Variable(Tensor::full({30, 1}, 1, of.dtype(), device()))).value();
     };
@@ -148,19 +148,19 @@ TEST_P(OpsFeatures, DroppedWithoutRecordingStillHasAGradient) {
   const Features x = sparse_features(adj, random_tensor({adj.num_edges()}, DType::kF64, device(), 1));
   const Features dropped = [&] {
     const NoGrad no_grad;
-    return dropout(x, 0.4, kKey);
+    return dropout(x, 0.4, kFeatureKey);
   }();
   const Variable a(random_tensor({30, 3}, DType::kF64, device(), 2), true), b(a.value(), true);
   const Tensor dy = random_tensor({40, 3}, DType::kF64, device(), 3);
   matmul(dropped, a).backward(dy);
-  matmul(dropout(x, 0.4, kKey), b).backward(dy);
+  matmul(dropout(x, 0.4, kFeatureKey), b).backward(dy);
   EXPECT_TRUE(same_bits(a.grad(), b.grad()));
 }
 
 // dropout() of a dense constant stays pending, and reading it changes nothing.
 TEST_P(OpsFeatures, DropoutOfADenseConstantIsPending) {
   const Tensor x = random_tensor({40, 30}, DType::kF32, device(), 1);
-  const Features given(x), dropped = dropout(given, 0.4, kKey);
+  const Features given(x), dropped = dropout(given, 0.4, kFeatureKey);
   EXPECT_FALSE(given.pending_dropout());
   ASSERT_TRUE(dropped.pending_dropout());
   EXPECT_EQ(dropped.pending_dropout()->p, 0.4);
@@ -168,7 +168,7 @@ TEST_P(OpsFeatures, DropoutOfADenseConstantIsPending) {
   const Tensor first = dropped.dense().value(), second = dropped.dense().value();
   EXPECT_FALSE(first.shares_memory_with(second));
   EXPECT_TRUE(same_bits(first, second));
-  EXPECT_TRUE(same_bits(first, dropout(x, 0.4, kKey)));
+  EXPECT_TRUE(same_bits(first, dropout(x, 0.4, kFeatureKey)));
   // No product applies dropout to so few rows: linear_input() computes it.
   const Variable w(random_tensor({30, 5}, DType::kF32, device(), 2));
   EXPECT_FALSE(linear_input(dropped, w).pending_dropout());
@@ -206,8 +206,9 @@ TEST_P(OpsFeatures, Errors) {
                "[matmul] inner sizes must be equal, got [40, 30] x [29, 4]");
   EXPECT_ERROR(matmul(x, Variable(zeros({30, 4}, DType::kF64))),
                "[matmul] w must have the dtype of x, f32, got f64");
-  EXPECT_ERROR(dropout(x, 1, kKey), "[dropout] p must be in [0, 1), got 1");
-  EXPECT_ERROR(dropout(x, 0.5, kKey, zeros({39}, DType::kF32)), "[dropout] scale must be [40], got [39]");
+  EXPECT_ERROR(dropout(x, 1, kFeatureKey), "[dropout] p must be in [0, 1), got 1");
+  EXPECT_ERROR(dropout(x, 0.5, kFeatureKey, zeros({39}, DType::kF32)),
+               "[dropout] scale must be [40], got [39]");
   EXPECT_ERROR(matmul(Features(), Variable(zeros({30, 4}, DType::kF32))), "[matmul] x is undefined");
   EXPECT_ERROR(normalize_rows(Features(Variable(zeros({2, 2}, DType::kF32), true))),
                "[normalize_rows] x requires a gradient, and none is defined");

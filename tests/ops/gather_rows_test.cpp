@@ -16,8 +16,6 @@ using Ids = std::vector<std::int64_t>;
 class OpsGatherRows : public OnDevice {};
 RODEO_ON_ALL_DEVICES(OpsGatherRows);
 
-const std::vector<DType> kFloats{DType::kF64, DType::kF32, DType::kBF16, DType::kF16};
-
 /// k row numbers below m, with repetitions; `hub` of them are 0.
 Ids random_ids(std::int64_t k, std::int64_t m, std::int64_t hub = 0) {
   Ids ids;

@@ -13,7 +13,7 @@ namespace {
 class OpsGatv2Attention : public OnDevice {};
 RODEO_ON_ALL_DEVICES(OpsGatv2Attention);
 
-constexpr RandomKey kKey{7, 3};
+constexpr RandomKey kScoreKey{7, 3};
 
 /// l, r, a, edge (undefined if left out) and dy.
 std::vector<Tensor> random_inputs(const Adjacency& adj, std::int64_t heads, std::int64_t k, bool edge,
@@ -112,7 +112,7 @@ TEST_P(OpsGatv2Attention, MatchesFloat64) {
   for (const Case& c : cases)
     for (const DType dtype : {DType::kF64, DType::kF32, DType::kBF16, DType::kF16}) {
       const auto in = random_inputs(host, c.heads, c.k, c.edge, dtype, device());
-      AttentionOptions options{.dropout = c.dropout, .key = kKey, .first_head = c.heads == 11 ? 3 : 0};
+      AttentionOptions options{.dropout = c.dropout, .key = kScoreKey, .first_head = c.heads == 11 ? 3 : 0};
       const auto want = reference(host, in, options);
       for (const AttentionForm form : forms(device(), c.k, dtype)) {
         if (form != AttentionForm::kFused && size_of(dtype) == 2) continue;  // rounds scores and weights
@@ -136,7 +136,7 @@ TEST_P(OpsGatv2Attention, MatchesFloat64OnAllGraphs) {
     const Adjacency host = sparse_case.make(), adj = host.to(device());
     if (host.num_edges() > 200'000) continue;
     const auto in = random_inputs(host, 2, 3, false, DType::kF32, device());
-    const AttentionOptions options{.key = kKey, .form = AttentionForm::kFused};
+    const AttentionOptions options{.key = kScoreKey, .form = AttentionForm::kFused};
     const Poisoned poisoned;
     expect_near(run(adj, in, options), reference(host, in, options), kNames, 1e-5, sparse_case.name);
   }
@@ -155,7 +155,7 @@ TEST_P(OpsGatv2Attention, ALongRow) {
 TEST_P(OpsGatv2Attention, Gradients) {
   const Adjacency adj = graph_with_lengths({3, 0, 1, 40, 12, 5}, 9).to(device());
   for (const AttentionForm form : {AttentionForm::kFused, AttentionForm::kComposed}) {
-    const AttentionOptions options{.dropout = 0.4, .key = kKey, .form = form};
+    const AttentionOptions options{.dropout = 0.4, .key = kScoreKey, .form = form};
     const auto x = [&](const Shape& shape, std::uint64_t seed) {
       return random_variable(shape, device(), seed);
     };
@@ -172,7 +172,7 @@ TEST_P(OpsGatv2Attention, Gradients) {
 
 TEST_P(OpsGatv2Attention, StateAndVectorsOf32Bits) {
   const Adjacency host = graph_with_lengths({3, 0, 40, 600}, 20), adj = host.to(device());
-  const AttentionOptions options{.dropout = 0.3, .key = kKey};
+  const AttentionOptions options{.dropout = 0.3, .key = kScoreKey};
   auto in = random_inputs(host, 2, 8, true, DType::kBF16, device());
   in[2] = in[2].to(DType::kF32);
   const auto want = run(adj, in, options);

@@ -18,15 +18,15 @@ class OpsGroupedLinear : public OnDevice {
 };
 RODEO_ON_ALL_DEVICES(OpsGroupedLinear);
 
-struct Case {
+struct GroupedCase {
   std::string name;
   std::int64_t x_rows, y_rows;
   std::vector<RowSegment> segments;
   std::int64_t blocks, k, n;  // of a block
 };
 
-const std::vector<Case>& cases() {
-  static const std::vector<Case> all{
+const std::vector<GroupedCase>& cases() {
+  static const std::vector<GroupedCase> all{
       {"one", 5, 5, {{0, 0, 5}}, 1, 3, 4},
       {"consecutive, one empty", 20, 20, row_segments({0, 7, 7, 8, 20}), 1, 8, 5},
       {"gaps", 20, 30, {{2, 3, 4}, {10, 20, 6}}, 1, 7, 16},
@@ -50,21 +50,21 @@ const std::vector<Case>& cases() {
   return all;
 }
 
-struct Results {
+struct Products {
   std::vector<double> y, dx, dw, db, y_scale, dx_scale, dw_scale, db_scale;
 };
 
 /// The formula, element by element.
-Results reference(const Case& c, const std::vector<double>& x, const std::vector<double>& w,
-                  const std::vector<double>& b, const std::vector<double>& dy) {
-  Results out{std::vector<double>(dy.size()),
-              std::vector<double>(x.size()),
-              std::vector<double>(w.size()),
-              std::vector<double>(b.size()),
-              {},
-              {},
-              {},
-              {}};
+Products reference(const GroupedCase& c, const std::vector<double>& x, const std::vector<double>& w,
+                   const std::vector<double>& b, const std::vector<double>& dy) {
+  Products out{std::vector<double>(dy.size()),
+               std::vector<double>(x.size()),
+               std::vector<double>(w.size()),
+               std::vector<double>(b.size()),
+               {},
+               {},
+               {},
+               {}};
   out.y_scale = out.y, out.dx_scale = out.dx, out.dw_scale = out.dw, out.db_scale = out.db;
   const auto add = [](std::vector<double>& to, std::vector<double>& scale, std::int64_t i, double value) {
     to[static_cast<std::size_t>(i)] += value;
@@ -95,14 +95,14 @@ Results reference(const Case& c, const std::vector<double>& x, const std::vector
   return out;
 }
 
-Shape weight_shape(const Case& c) {
+Shape weight_shape(const GroupedCase& c) {
   std::int64_t s = 0;
   for (const RowSegment& segment : c.segments) s += segment.fold;
   return c.blocks == 1 ? Shape{s, c.k, c.n} : Shape{s, c.blocks, c.k, c.n};
 }
 
 TEST_P(OpsGroupedLinear, ValuesAndGradients) {
-  for (const Case& c : cases())
+  for (const GroupedCase& c : cases())
     for (const auto& [dtype, w_dtype] : {std::pair{DType::kF64, DType::kF64},
                                          {DType::kF32, DType::kF32},
                                          {DType::kBF16, DType::kBF16},
@@ -115,7 +115,7 @@ TEST_P(OpsGroupedLinear, ValuesAndGradients) {
           w(random_tensor(weight_shape(c), dtype, device(), 2).to(w_dtype), true),
           b(random_tensor({segments, c.blocks * c.n}, dtype, device(), 3).to(w_dtype), true);
       const Tensor dy = random_tensor({c.y_rows, c.blocks * c.n}, dtype, device(), 4);
-      const Results want =
+      const Products want =
           reference(c, doubles(x.value()), doubles(w.value()), doubles(b.value()), doubles(dy));
       const Variable y = grouped_linear(x, c.segments, c.y_rows, w, b);
       const double eps = 8 * epsilon(dtype);
@@ -128,7 +128,7 @@ TEST_P(OpsGroupedLinear, ValuesAndGradients) {
 }
 
 TEST_P(OpsGroupedLinear, GradientsInFloat64) {
-  for (const Case& c : cases()) {
+  for (const GroupedCase& c : cases()) {
     if (c.x_rows > 100 || c.name.starts_with("no ")) continue;
     SCOPED_TRACE(c.name);
     EXPECT_TRUE(gradients_ok(
@@ -141,7 +141,7 @@ TEST_P(OpsGroupedLinear, GradientsInFloat64) {
 // fan_out_linear is the transpose of grouped_linear: <fan_out(x), dy> = <x, grouped(dy)>, and its gradients
 // are products of the other.
 TEST_P(OpsGroupedLinear, FanOutIsItsTranspose) {
-  for (const Case& c : cases())
+  for (const GroupedCase& c : cases())
     for (const auto& [dtype, w_dtype] :
          {std::pair{DType::kF64, DType::kF64}, {DType::kF32, DType::kF32}, {DType::kBF16, DType::kF32}}) {
       SCOPED_TRACE(str(c.name, " ", dtype));
@@ -151,8 +151,8 @@ TEST_P(OpsGroupedLinear, FanOutIsItsTranspose) {
           w(random_tensor(weight_shape(c), dtype, device(), 2).to(w_dtype), true),
           b(random_tensor({weight_shape(c)[0], c.blocks * c.k}, dtype, device(), 3).to(w_dtype), true);
       const Tensor dy = random_tensor({c.x_rows, c.blocks * c.k}, dtype, device(), 4);
-      const Results of_dy = reference(c, doubles(dy), doubles(w.value()), std::vector<double>(1000),
-                                      doubles(x.value()));  // its x is dy, its dy is x
+      const Products of_dy = reference(c, doubles(dy), doubles(w.value()), std::vector<double>(1000),
+                                       doubles(x.value()));  // its x is dy, its dy is x
       const Variable y = fan_out_linear(x, segments, c.x_rows, w, b);
       std::vector<double> want = of_dy.dx, scale = of_dy.dx_scale, db(doubles(b.value()).size());
       std::int64_t matrix = 0;

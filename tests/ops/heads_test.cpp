@@ -18,23 +18,21 @@ class OpsHeads : public OnDevice {
 };
 RODEO_ON_ALL_DEVICES(OpsHeads);
 
-constexpr DType kFloats[] = {DType::kF64, DType::kF32, DType::kBF16, DType::kF16};
-
 constexpr double kTiny = 1e-7;  // f16 has fewer digits below 6e-5
 
-struct Size {
+struct HeadSize {
   std::int64_t n, heads, k;
 };
 // Widths around a vector and a warp; rows that do not fill the last warp; more than one chunk of a sum.
-const Size kSizes[] = {{1, 1, 1},  {5, 3, 2},   {7, 8, 8},    {33, 1, 41},   {9, 5, 47}, {3, 2, 300},
-                       {64, 8, 4}, {65, 7, 16}, {2000, 3, 7}, {70001, 2, 4}, {0, 2, 3},  {4, 3, 0}};
+const HeadSize kHeadSizes[] = {{1, 1, 1},  {5, 3, 2},   {7, 8, 8},    {33, 1, 41},   {9, 5, 47}, {3, 2, 300},
+                               {64, 8, 4}, {65, 7, 16}, {2000, 3, 7}, {70001, 2, 4}, {0, 2, 3},  {4, 3, 0}};
 
-std::size_t at(const Size& s, std::int64_t i, std::int64_t h, std::int64_t j) {
+std::size_t at(const HeadSize& s, std::int64_t i, std::int64_t h, std::int64_t j) {
   return static_cast<std::size_t>((i * s.heads + h) * s.k + j);
 }
 
 TEST_P(OpsHeads, DotAndItsGradients) {
-  for (const Size& s : kSizes)
+  for (const HeadSize& s : kHeadSizes)
     for (const DType dtype : kFloats) {
       SCOPED_TRACE(str(s.n, " x ", s.heads, " x ", s.k, " ", dtype));
       const Variable x(random_tensor({s.n, s.heads, s.k}, dtype, device(), 1), true);
@@ -67,7 +65,7 @@ TEST_P(OpsHeads, DotAndItsGradients) {
 }
 
 TEST_P(OpsHeads, Mean) {
-  for (const Size& s : kSizes)
+  for (const HeadSize& s : kHeadSizes)
     for (const DType dtype : kFloats) {
       SCOPED_TRACE(str(s.n, " x ", s.heads, " x ", s.k, " ", dtype));
       const Variable x(random_tensor({s.n, s.heads, s.k}, dtype, device(), 1), true);
@@ -90,7 +88,7 @@ TEST_P(OpsHeads, Mean) {
 
 // Rows that begin at no multiple of 16 bytes take another path.
 TEST_P(OpsHeads, TwoDotsAtOnce) {
-  for (const Size& s : kSizes)
+  for (const HeadSize& s : kHeadSizes)
     for (const DType dtype : kFloats) {
       const Tensor x = random_tensor({s.n, s.heads, s.k}, dtype, device(), 1),
                    a = random_tensor({s.heads, s.k}, dtype, device(), 2),

@@ -11,13 +11,13 @@ namespace {
 constexpr LinearKernel kMatmul = LinearKernel::kMatmul, kTall = LinearKernel::kTall,
                        kWgmma = LinearKernel::kWgmma;
 
-struct Case {
+struct PlannedProblem {
   const char* name;
   LinearProblem problem;
   LinearPlan h200, a100;
 };
 
-const Case kCases[] = {
+const PlannedProblem kPlanned[] = {
     // The first layer of a GCN with 16 hidden units: reddit, then arxiv and cora.
     {"narrow, many rows, dropout",
      {.rows = 232965, .k = 602, .n = 16, .input_dropout = 0.5},
@@ -96,7 +96,7 @@ const Case kCases[] = {
 };
 
 TEST(OpsLinearPlan, ChoosesKernels) {
-  for (const Case& c : kCases) {
+  for (const PlannedProblem& c : kPlanned) {
     EXPECT_EQ(plan_linear(c.problem, kH200), c.h200) << c.name;
     EXPECT_EQ(plan_linear(c.problem, kA100), c.a100) << c.name;
     EXPECT_EQ(plan_linear(c.problem, {}), LinearPlan{}) << c.name << " on the CPU";

@@ -14,7 +14,7 @@ namespace {
 class OpsLinear : public OnDevice {};
 RODEO_ON_ALL_DEVICES(OpsLinear);
 
-constexpr RandomKey kKey{11, 5};
+constexpr RandomKey kDropoutKey{11, 5};
 
 /// f(i, j, x[i, j]) for the first `columns` columns of a matrix, in float64.
 template <class F>
@@ -45,14 +45,14 @@ struct Sizes {
   std::int64_t m, k, n;
 };
 // Every shape of a block in one kernel, whole and cut, and sizes that are left to the library.
-constexpr Sizes kSizes[] = {
+constexpr Sizes kProductSizes[] = {
     {1, 3, 2},       {1024, 1, 1},    {1025, 37, 5},   {1500, 16, 16},   {1100, 15, 41},   {2049, 500, 7},
     {1111, 602, 40}, {1200, 128, 47}, {3000, 100, 64}, {1024, 33, 65},   {1300, 64, 200},  {1030, 130, 128},
     {5000, 31, 3},   {1024, 1025, 4}, {40, 20, 300},   {2500, 300, 129}, {1400, 602, 128}, {20000, 100, 72}};
 
 // y, dx, dw and db with and without dropout, scale, bias and padding, against float64.
 TEST_P(OpsLinear, ForwardAndGradients) {
-  for (const Sizes& s : kSizes)
+  for (const Sizes& s : kProductSizes)
     for (const DType dtype : {DType::kF32, DType::kF64})
       for (const int variant : {0, 1, 2, 3}) {
         if (dtype == DType::kF64 && variant != 2) continue;  // no kernel of its own
@@ -67,7 +67,7 @@ TEST_P(OpsLinear, ForwardAndGradients) {
 
         const Poisoned poisoned;
         const Variable learned(x, !drops);
-        const Features given = drops ? dropout(Features(x), 0.4, kKey, scale) : Features(learned);
+        const Features given = drops ? dropout(Features(x), 0.4, kDropoutKey, scale) : Features(learned);
         const Variable y = linear(given, w, has_bias ? b : Variable(),
                                   {.then = {.pre_scale = drops ? Tensor() : scale}, .columns = columns});
         y.backward(dy);
@@ -75,7 +75,7 @@ TEST_P(OpsLinear, ForwardAndGradients) {
         const std::vector<double> factor = scales ? doubles(scale) : std::vector<double>(s.m, 1);
         const auto scaled = [&](std::int64_t i, auto, double v) { return factor[i] * v; };
         const auto same = [](auto, auto, double v) { return v; };
-        const Tensor dropped = drops ? dropout(x, 0.4, kKey) : x, used = mapped(dropped, s.k, scaled);
+        const Tensor dropped = drops ? dropout(x, 0.4, kDropoutKey) : x, used = mapped(dropped, s.k, scaled);
         const Tensor exact_w = mapped(w.value(), s.n, same), exact_dy = mapped(dy, s.n, same);
         constexpr Transpose kNo = Transpose::kNo, kYes = Transpose::kYes;
         ASSERT_EQ(y.shape(), (Shape{s.m, columns}));
@@ -104,8 +104,8 @@ TEST_P(OpsLinear, DropsWhatDropoutDrops) {
     const Variable w(random_tensor({k, 8}, DType::kF32, device(), 2), true);
     const Variable again(w.value(), true);
     const Tensor dy = random_tensor({2000, 8}, DType::kF32, device(), 3);
-    const Variable y = linear(dropout(Features(x), 0.6, kKey), w);
-    const Variable z = linear(dropout(Features(x), 0.6, kKey), again);
+    const Variable y = linear(dropout(Features(x), 0.6, kDropoutKey), w);
+    const Variable z = linear(dropout(Features(x), 0.6, kDropoutKey), again);
     y.backward(dy);
     z.backward(dy);
     EXPECT_TRUE(same_bits(y.value(), z.value()));
@@ -113,8 +113,8 @@ TEST_P(OpsLinear, DropsWhatDropoutDrops) {
     // With ones for weights a row is the number of elements that were kept, an exact sum.
     const Tensor ones = Tensor::full({2000, k}, 1, DType::kF32, device());
     const Variable sums(Tensor::full({k, 1}, 0.4, DType::kF32, device()));
-    const Tensor counted = linear(dropout(Features(ones), 0.6, kKey), sums).value();
-    const std::vector<double> kept = doubles(dropout(ones, 0.6, kKey));
+    const Tensor counted = linear(dropout(Features(ones), 0.6, kDropoutKey), sums).value();
+    const std::vector<double> kept = doubles(dropout(ones, 0.6, kDropoutKey));
     std::vector<double> want(2000, 0);
     for (std::size_t i = 0; i < kept.size(); ++i) want[i / k] += kept[i] > 0;
     EXPECT_TRUE(near(counted, want, 1e-5, 1e-6));
@@ -124,7 +124,7 @@ TEST_P(OpsLinear, DropsWhatDropoutDrops) {
 TEST_P(OpsLinear, DropsAllWhereTheProbabilityRoundsToOne) {
   const Tensor x = random_tensor({2000, 16}, DType::kF32, device(), 1);
   const Tensor w = random_tensor({16, 8}, DType::kF32, device(), 2);
-  const Variable y = linear(dropout(Features(x), 1 - 0x1p-26, kKey), Variable(w));
+  const Variable y = linear(dropout(Features(x), 1 - 0x1p-26, kDropoutKey), Variable(w));
   EXPECT_TRUE(same_bits(y.value(), Tensor::zeros({2000, 8}, DType::kF32, device())));
 }
 
@@ -150,7 +150,7 @@ TEST_P(OpsLinear, EachKernel) {
           const Tensor b = random_tensor({s.n}, DType::kF32, device(), 3);
           const Tensor dy = random_tensor({s.m, s.n}, DType::kF32, device(), 4);
           const Tensor scale = positive(s.m, DType::kF32, device());
-          kernels::DropoutInput d{.x = x, .p = p, .key = kKey, .scale = scale};
+          kernels::DropoutInput d{.x = x, .p = p, .key = kDropoutKey, .scale = scale};
           const Poisoned poisoned;
           if (p > 0) d.kept = Tensor::empty({s.m, (s.k + 31) / 32}, DType::kI32, device());
           const Tensor y = Tensor::empty({s.m, s.n}, DType::kF32, device());
@@ -165,7 +165,7 @@ TEST_P(OpsLinear, EachKernel) {
           }
           const std::vector<double> factor = doubles(scale);
           const auto same = [](auto, auto, double v) { return v; };
-          const Tensor used = mapped(p > 0 ? dropout(x, p, kKey) : x, s.k,
+          const Tensor used = mapped(p > 0 ? dropout(x, p, kDropoutKey) : x, s.k,
                                      [&](std::int64_t i, auto, double v) { return factor[i] * v; });
           const Tensor exact_w = mapped(w, w.dim(1), same), exact_dy = mapped(dy, s.n, same);
           const Tensor ones = Tensor::full({s.m, 1}, 1, DType::kF64);
@@ -208,7 +208,7 @@ TEST_P(OpsLinear, ManyMatrices) {
           if (has_bias) r.b.emplace_back(random_tensor({s.n}, DType::kF32, device(), 30 + i), true);
         }
         const Poisoned poisoned;
-        const Features given = drops ? dropout(Features(x), 0.4, kKey) : Features(r.x);
+        const Features given = drops ? dropout(Features(x), 0.4, kDropoutKey) : Features(r.x);
         if (many)
           r.y = linear_many(given, r.w, r.b);
         else
@@ -280,7 +280,7 @@ TEST_P(OpsLinear, WhatFollowsTheProduct) {
                   .b = Variable(random_tensor({s.n}, DType::kF32, device(), 3), true),
                   .y = {}};
             const Poisoned poisoned;
-            r.y = f(drops ? dropout(Features(x), 0.3, kKey) : Features(x), r.w, r.b);
+            r.y = f(drops ? dropout(Features(x), 0.3, kDropoutKey) : Features(x), r.w, r.b);
             r.y.backward(dy);
             return r;
           };

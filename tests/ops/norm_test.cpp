@@ -11,8 +11,6 @@ namespace {
 class OpsNorm : public OnDevice {};
 RODEO_ON_ALL_DEVICES(OpsNorm);
 
-constexpr DType kFloats[] = {DType::kF64, DType::kF32, DType::kBF16, DType::kF16};
-
 struct Size {
   std::int64_t m, n;
 };

@@ -14,7 +14,6 @@ namespace {
 class OpsPointwise : public OnDevice {};
 RODEO_ON_ALL_DEVICES(OpsPointwise);
 
-const std::vector<DType> kFloats{DType::kF64, DType::kF32, DType::kBF16, DType::kF16};
 // Empty, one element, just under, at and over a vector of 16 bytes, and many threads.
 const std::vector<Shape> kShapes{{0}, {0, 3}, {1}, {7}, {8}, {9}, {37, 3}, {5, 4, 500}, {70001}};
 

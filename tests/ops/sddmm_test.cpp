@@ -23,19 +23,19 @@ bool supports(SddmmAlgorithm algorithm, SddmmOp op) {
   return op == SddmmOp::kDot || algorithm != SddmmAlgorithm::kEdges;
 }
 
-struct Reference {
+struct ExpectedEdges {
   std::vector<double> s, scale;  // scale: the sum of the terms' magnitudes, which rounding is relative to
 };
 
 // b1 [rows, heads, k], b2 [cols, heads, k]
-Reference reference(const Adjacency& adj, const Tensor& b1, const Tensor& b2, SddmmOp op,
-                    const Tensor& weight) {
+ExpectedEdges reference(const Adjacency& adj, const Tensor& b1, const Tensor& b2, SddmmOp op,
+                        const Tensor& weight) {
   const auto row_ptr = adj.csr().row_ptr.to_vector<std::int64_t>();
   const auto col = adj.csr().col.to_vector<std::int32_t>();
   const std::int64_t heads = b1.dim(1), k = b1.dim(2), width = op == SddmmOp::kDot ? 1 : k;
   const std::vector<double> left = doubles(b1), right = doubles(b2),
                             w = weight.defined() ? doubles(weight) : std::vector<double>(col.size(), 1);
-  Reference out{std::vector<double>(col.size() * static_cast<std::size_t>(heads * width)), {}};
+  ExpectedEdges out{std::vector<double>(col.size() * static_cast<std::size_t>(heads * width)), {}};
   out.scale = out.s;
   const auto add_edge = [&](std::int64_t i, std::int64_t e) {
     for (std::int64_t h = 0; h < heads; ++h)
@@ -72,7 +72,7 @@ void check_case(const Problem& problem, std::int64_t heads, std::int64_t k, DTyp
   const Tensor b1 = random_tensor(shape(host.rows()), dtype, kCpu, 5),
                b2 = random_tensor(shape(host.cols()), dtype, kCpu, 6),
                weight = weighted ? random_tensor({host.num_edges()}, dtype, kCpu, 7) : Tensor();
-  const Reference want = reference(host, cube(b1), cube(b2), op, weight);
+  const ExpectedEdges want = reference(host, cube(b1), cube(b2), op, weight);
   const Tensor b1_there = b1.to(device), b2_there = b2.to(device),
                weight_there = weighted ? weight.to(device) : Tensor();
   const std::int64_t edges = host.num_edges();
@@ -231,7 +231,7 @@ TEST_P(OpsSddmm, SlicedOperandsAreNotAligned) {
   const auto on_host = [](const Tensor& b) { return b.to(kCpu).clone().reshape({b.numel() / 8, 1, 8}); };
   const Tensor b1 = unaligned(4, 1).reshape({4, 8}), b2 = unaligned(50, 2).reshape({50, 8});
   for (const SddmmOp op : kOps) {
-    const Reference want = reference(host, on_host(b1), on_host(b2), op, {});
+    const ExpectedEdges want = reference(host, on_host(b1), on_host(b2), op, {});
     for (const SddmmAlgorithm algorithm : kAlgorithms) {
       if (!supports(algorithm, op)) continue;
       const auto ok = [&](const Tensor& left, const Tensor& right) {

@@ -30,21 +30,21 @@ RODEO_ON_ALL_DEVICES(OpsSecondDerivatives);
 
 using Inputs = std::vector<Variable>;
 
-struct Case {
+struct DerivativeCase {
   const char* name;
   std::vector<Shape> shapes;
   std::function<Variable(const Inputs&)> f;
 };
 
-constexpr std::int64_t kRows = 5, kCols = 4, kEdges = 9;
+constexpr std::int64_t kGraphRows = 5, kGraphCols = 4, kGraphEdges = 9;
 
 Adjacency graph(Device device) {  // an empty row, parallel edges
   const Tensor row = Tensor::from<std::int64_t>({0, 0, 0, 1, 1, 3, 4, 4, 4}, device),
                col = Tensor::from<std::int64_t>({0, 1, 1, 2, 3, 0, 1, 2, 3}, device);
-  return coo_to_csr(row, col, kRows, kCols).adj;
+  return coo_to_csr(row, col, kGraphRows, kGraphCols).adj;
 }
 
-void check_cases(const std::vector<Case>& cases, Device device) {
+void check_cases(const std::vector<DerivativeCase>& cases, Device device) {
   for (const auto& [name, shapes, f] : cases) {
     SCOPED_TRACE(name);
     Inputs inputs;
@@ -58,38 +58,42 @@ TEST_P(OpsSecondDerivatives, OperatorsOfGraphs) {
   const Adjacency adj = graph(device());
   const Tensor index = Tensor::from<std::int64_t>({2, 0, 2, 4}, device()),
                offsets = Tensor::from<std::int64_t>({0, 2, 2, 5}, device());
-  std::vector<Case> cases{
-      {"spmm", {{kCols, 3}}, [&](const Inputs& in) { return mul(spmm(adj, in[0]), spmm(adj, in[0])); }},
-      {"spmm weight", {{kEdges}, {kCols, 3}}, [&](const Inputs& in) { return spmm(adj, in[0], in[1]); }},
-      {"spmm heads", {{kEdges, 2}, {kCols, 2, 3}}, [&](const Inputs& in) { return spmm(adj, in[0], in[1]); }},
+  std::vector<DerivativeCase> cases{
+      {"spmm", {{kGraphCols, 3}}, [&](const Inputs& in) { return mul(spmm(adj, in[0]), spmm(adj, in[0])); }},
+      {"spmm weight",
+       {{kGraphEdges}, {kGraphCols, 3}},
+       [&](const Inputs& in) { return spmm(adj, in[0], in[1]); }},
+      {"spmm heads",
+       {{kGraphEdges, 2}, {kGraphCols, 2, 3}},
+       [&](const Inputs& in) { return spmm(adj, in[0], in[1]); }},
       {"spmm mean",
-       {{kEdges}, {kCols, 3}},
+       {{kGraphEdges}, {kGraphCols, 3}},
        [&](const Inputs& in) { return spmm(adj, in[0], in[1], {.reduce = Reduce::kMean}); }},
-      {"spmv", {{kEdges}, {kCols}}, [&](const Inputs& in) { return spmv(adj, in[0], in[1]); }},
-      {"edge_softmax", {{kEdges}}, [&](const Inputs& in) { return edge_softmax(adj, in[0]); }},
-      {"edge_softmax heads", {{kEdges, 2}}, [&](const Inputs& in) { return edge_softmax(adj, in[0]); }},
-      {"edge_sum", {{kEdges, 2}}, [&](const Inputs& in) { return exp(edge_sum(adj, in[0])); }},
+      {"spmv", {{kGraphEdges}, {kGraphCols}}, [&](const Inputs& in) { return spmv(adj, in[0], in[1]); }},
+      {"edge_softmax", {{kGraphEdges}}, [&](const Inputs& in) { return edge_softmax(adj, in[0]); }},
+      {"edge_softmax heads", {{kGraphEdges, 2}}, [&](const Inputs& in) { return edge_softmax(adj, in[0]); }},
+      {"edge_sum", {{kGraphEdges, 2}}, [&](const Inputs& in) { return exp(edge_sum(adj, in[0])); }},
       {"edge_dropout",
-       {{kEdges, 2}},
+       {{kGraphEdges, 2}},
        [&](const Inputs& in) { return exp(edge_dropout(adj, in[0], 0.4, {3})); }},
-      {"gather_rows", {{kRows, 3}}, [&](const Inputs& in) { return exp(gather_rows(in[0], index)); }},
+      {"gather_rows", {{kGraphRows, 3}}, [&](const Inputs& in) { return exp(gather_rows(in[0], index)); }},
       {"attention",  // of the sddmm, softmax and spmm of one graph
-       {{kRows, 3}, {kCols, 3}},
+       {{kGraphRows, 3}, {kGraphCols, 3}},
        [&](const Inputs& in) { return spmm(adj, edge_softmax(adj, sddmm(adj, in[0], in[1])), in[1]); }},
   };
   for (const SddmmOp op : {SddmmOp::kDot, SddmmOp::kAdd, SddmmOp::kMul}) {
-    cases.push_back({"sddmm", {{kRows, 3}, {kCols, 3}}, [&, op](const Inputs& in) {
+    cases.push_back({"sddmm", {{kGraphRows, 3}, {kGraphCols, 3}}, [&, op](const Inputs& in) {
                        return tanh(sddmm(adj, in[0], in[1], op));
                      }});
-    cases.push_back({"sddmm weight", {{kRows, 3}, {kCols, 3}, {kEdges}}, [&, op](const Inputs& in) {
-                       return sddmm(adj, in[0], in[1], op, in[2]);
-                     }});
+    cases.push_back({"sddmm weight",
+                     {{kGraphRows, 3}, {kGraphCols, 3}, {kGraphEdges}},
+                     [&, op](const Inputs& in) { return sddmm(adj, in[0], in[1], op, in[2]); }});
   }
-  cases.push_back({"sddmm heads", {{kRows, 2, 3}, {kCols, 2, 3}}, [&](const Inputs& in) {
+  cases.push_back({"sddmm heads", {{kGraphRows, 2, 3}, {kGraphCols, 2, 3}}, [&](const Inputs& in) {
                      return sddmm(adj, in[0], in[1]);
                    }});
   for (const Reduce reduce : {Reduce::kSum, Reduce::kMean})
-    cases.push_back({"segment_reduce", {{kRows, 2}}, [&, reduce](const Inputs& in) {
+    cases.push_back({"segment_reduce", {{kGraphRows, 2}}, [&, reduce](const Inputs& in) {
                        return exp(segment_reduce(in[0], offsets, reduce));
                      }});
   check_cases(cases, device());
@@ -102,7 +106,7 @@ TEST_P(OpsSecondDerivatives, DenseOperators) {
   const auto of_one = [](Variable (*f)(const Variable&)) {
     return [f](const Inputs& in) { return f(in[0]); };
   };
-  std::vector<Case> cases{
+  std::vector<DerivativeCase> cases{
       {"exp", {{3, 2}}, of_one(exp)},
       {"tanh", {{3, 2}}, of_one(tanh)},
       {"sigmoid", {{3, 2}}, of_one(sigmoid)},

@@ -14,7 +14,7 @@ using test::ranks;
 using test::train;
 using test::Trained;
 
-TrainOptions options_of(std::string_view model) {
+TrainOptions pair_options(std::string_view model) {
   TrainOptions options = published_options(model, TaskKind::kLink);
   options.epochs = 6;  // on a GPU the last two replay a CUDA graph
   options.lr = 0.001;
@@ -40,8 +40,8 @@ std::pair<std::vector<Tensor>, double> first_step(const Dataset& data, const Tra
 }
 
 /// metrics: how far they may differ. One of the 60 test pairs is 1/60.
-void expect_as_on_one_rank(const Dataset& data, const TrainOptions& options, double tolerance = 1e-4,
-                           double metrics = 0.01) {
+void expect_pairs_as_on_one_rank(const Dataset& data, const TrainOptions& options, double tolerance = 1e-4,
+                                 double metrics = 0.01) {
   const auto [expected, loss] = first_step(data, options, Communicator());
   const auto [got, same_loss] = first_step(data, options, ranks());
   EXPECT_NEAR(same_loss, loss, 1e-5 * loss);
@@ -60,7 +60,7 @@ void expect_as_on_one_rank(const Dataset& data, const TrainOptions& options, dou
 TEST(TrainRankLinks, BatchesOfEdgesTrainAsOnOneRank) {
   for (const char* model : {"sage", "gcn"}) {
     SCOPED_TRACE(model);
-    TrainOptions options = options_of(model);
+    TrainOptions options = pair_options(model);
     options.dropout = 0;
     options.batch = 40;
     options.fanout = "4,4";
@@ -76,21 +76,21 @@ TEST(TrainRankLinks, BatchesOfEdgesTrainAsOnOneRank) {
 TEST(TrainRankLinks, AllEncodersWithDropout) {
   for (const ModelEntry& entry : model_registry()) {
     SCOPED_TRACE(entry.name);
-    TrainOptions options = options_of(entry.name);
+    TrainOptions options = pair_options(entry.name);
     if (entry.name == "appnp") options.edge_dropout = 0.3;
     // Biases before a batch normalisation have a gradient of rounding errors, which Adam makes large. PNA's
     // deviation of neighbours that are nearly equal multiplies rounding errors by up to 158.
     const double tolerance = entry.name == "gin" ? 0.01 : entry.name == "pna" ? 1e-3 : 1e-4;
-    expect_as_on_one_rank(test::tiny_dataset(), options, tolerance, tolerance > 1e-3 ? 0.03 : 0.01);
+    expect_pairs_as_on_one_rank(test::tiny_dataset(), options, tolerance, tolerance > 1e-3 ? 0.03 : 0.01);
   }
 }
 
 TEST(TrainRankLinks, DecodersMetricsAndOrders) {
   const Dataset data = test::tiny_dataset();
   const auto with = [&](const std::function<void(TrainOptions&)>& set) {
-    TrainOptions options = options_of("gcn");
+    TrainOptions options = pair_options("gcn");
     set(options);
-    expect_as_on_one_rank(data, options);
+    expect_pairs_as_on_one_rank(data, options);
   };
   with([](TrainOptions& o) { o.decoder = DecoderKind::kMlp; });
   with([](TrainOptions& o) { o.decoder = DecoderKind::kBilinear, o.clip_norm = 0.01; });
@@ -105,16 +105,16 @@ TEST(TrainRankLinks, EdgesOfOneDirection) {
   Dataset data = test::tiny_dataset();
   const std::int64_t edges = data.src.numel() / 2;
   data.src = data.src.slice(0, edges), data.dst = data.dst.slice(0, edges);
-  TrainOptions options = options_of("gcn");
+  TrainOptions options = pair_options("gcn");
   options.decoder = DecoderKind::kBilinear;
-  expect_as_on_one_rank(data, options);
+  expect_pairs_as_on_one_rank(data, options);
 }
 
 TEST(TrainRankLinks, SameBitsInEveryRun) {
   for (const std::string_view model : {"gcn", "gat"}) {
-    const Trained first = train(test::tiny_dataset(), options_of(model), ranks());
+    const Trained first = train(test::tiny_dataset(), pair_options(model), ranks());
     for (int run = 1; run < 4; ++run) {
-      TrainOptions options = options_of(model);
+      TrainOptions options = pair_options(model);
       options.cuda_graph = run < 3;
       const Trained again = train(test::tiny_dataset(), options, ranks());
       EXPECT_EQ(again.losses, first.losses);
@@ -125,7 +125,7 @@ TEST(TrainRankLinks, SameBitsInEveryRun) {
 
 TEST(TrainRankLinks, GoesOnFromACheckpointAlsoOnOtherRanks) {
   const Dataset data = test::tiny_dataset();
-  TrainOptions options = options_of("gcn");
+  TrainOptions options = pair_options("gcn");
   const Trained whole = train(data, options, ranks());
   options.epochs = 3;
   const Trained first = train(data, options, ranks());
@@ -140,7 +140,7 @@ TEST(TrainRankLinks, GoesOnFromACheckpointAlsoOnOtherRanks) {
 TEST(TrainRankLinks, AnotherDatasetOnARankIsAnError) {
   RODEO_NEEDS_TWO_RANKS();
   const Dataset data = test::tiny_dataset(300, ranks().rank() == 1 ? 1 : 0);
-  test::expect_other_data_is_an_error(data, options_of("gcn"));
+  test::expect_other_data_is_an_error(data, pair_options("gcn"));
 }
 
 // One edge in each part: most ranks have no pair, and some no node.
@@ -152,11 +152,11 @@ TEST(TrainRankLinks, RanksWithoutPairs) {
   data.dst = Tensor::from(std::vector<std::int64_t>{1, 3, 5});
   data.x = test::random_tensor({8, 3}, DType::kF32, kCpu);
   for (const DecoderKind decoder : {DecoderKind::kDot, DecoderKind::kMlp}) {
-    TrainOptions options = options_of("gcn");
+    TrainOptions options = pair_options("gcn");
     options.decoder = decoder;
     options.normalize_features = FeatureScaling::kNone;
     options.edge_split = "34/33/33";
-    expect_as_on_one_rank(data, options);
+    expect_pairs_as_on_one_rank(data, options);
   }
 }
 

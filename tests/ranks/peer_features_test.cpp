@@ -79,7 +79,7 @@ TEST(TrainRankPeers, ExactEvaluationsReadRowsOfPeers) {
     }
 }
 
-TrainOptions options_of(std::string_view model, TaskKind task = TaskKind::kNode) {
+TrainOptions peer_options(std::string_view model, TaskKind task = TaskKind::kNode) {
   TrainOptions options = published_options(model, task);
   options.epochs = 3;
   options.batch = 32;
@@ -108,7 +108,7 @@ TEST(TrainRankPeers, TrainingHasTheBitsOfFeaturesOnTheDevice) {
   const auto with = [](std::string_view what, std::string_view model,
                        const std::function<void(TrainOptions&)>& set, TaskKind task = TaskKind::kNode) {
     SCOPED_TRACE(what);
-    TrainOptions options = options_of(model, task);
+    TrainOptions options = peer_options(model, task);
     set(options);
     expect_as_on_device(options);
   };
@@ -127,7 +127,7 @@ TEST(TrainRankPeers, TrainingHasTheBitsOfFeaturesOnTheDevice) {
 TEST(TrainRankPeers, ARankHoldsItsPart) {
   RODEO_NEEDS_TWO_RANKS();
   const std::int64_t nodes = test::tiny_dataset().num_nodes, size = ranks().size();
-  TrainOptions options = options_of("sage");
+  TrainOptions options = peer_options("sage");
   options.features_on = FeaturesOn::kPeers, options.feature_cache_mib = 0;
   const NodeRun run = make_run(test::tiny_dataset(), options, test::device(), ranks());
   EXPECT_LE(run.task.x.input().value().dim(0), (nodes + size - 1) / size);

@@ -18,15 +18,15 @@ namespace {
 
 using test::ranks;
 
-struct Trained {
+struct TrainedModel {
   std::vector<double> losses;
   TrainSummary summary;
   std::vector<float> weights;
 };
 
-Trained train(Dataset data, const TrainOptions& options, const Communicator& over) {
+TrainedModel train(Dataset data, const TrainOptions& options, const Communicator& over) {
   const NodeRun run = make_run(std::move(data), options, test::device(), over);
-  Trained out;
+  TrainedModel out;
   Trainer trainer = make_trainer(run, trainer_options(options));
   out.summary = trainer.fit([&](const EpochReport& report) { out.losses.push_back(report.loss); });
   for (const Variable& parameter : run.model.module->parameters())
@@ -34,7 +34,7 @@ Trained train(Dataset data, const TrainOptions& options, const Communicator& ove
   return out;
 }
 
-TrainOptions options_of(std::string_view model) {
+TrainOptions model_options(std::string_view model) {
   TrainOptions options = published_options(model);
   options.layers = std::min(options.layers, 4);  // of GCNII's 64
   options.epochs = 6;                            // on a GPU the last two replay a CUDA graph
@@ -45,7 +45,7 @@ TrainOptions options_of(std::string_view model) {
 }
 
 void expect_as_on_one_rank(const Dataset& data, const TrainOptions& options, double tolerance = 1e-5) {
-  const Trained one = train(data, options, Communicator()), all = train(data, options, ranks());
+  const TrainedModel one = train(data, options, Communicator()), all = train(data, options, ranks());
   ASSERT_EQ(one.losses.size(), all.losses.size());
   for (std::size_t i = 0; i < one.losses.size(); ++i)
     EXPECT_NEAR(all.losses[i], one.losses[i], tolerance * one.losses[i]) << "epoch " << i + 1;
@@ -84,7 +84,7 @@ TEST(TrainRanks, AllModelsWithDropout) {
   const Dataset data = test::tiny_dataset();
   for (const ModelEntry& entry : model_registry()) {
     SCOPED_TRACE(entry.name);
-    TrainOptions options = options_of(entry.name);
+    TrainOptions options = model_options(entry.name);
     if (entry.name == "appnp") options.edge_dropout = 0.3;
     expect_as_on_one_rank(data, options, 1e-4);
   }
@@ -93,7 +93,7 @@ TEST(TrainRanks, AllModelsWithDropout) {
 TEST(TrainRanks, OptionsThatReachOperators) {
   const Dataset data = test::tiny_dataset();
   const auto with = [&](std::string_view model, const std::function<void(TrainOptions&)>& set) {
-    TrainOptions options = options_of(model);
+    TrainOptions options = model_options(model);
     set(options);
     expect_as_on_one_rank(data, options);
   };
@@ -109,7 +109,7 @@ TEST(TrainRanks, OptionsThatReachOperators) {
 // The last layer computes the training nodes of each rank; some ranks have none.
 TEST(TrainRanks, PrunedRows) {
   Dataset data = test::tiny_dataset();
-  TrainOptions options = options_of("gcn");
+  TrainOptions options = model_options("gcn");
   options.prune_rows = true;
   for (const Aggregation form : {Aggregation::kAuto, Aggregation::kHalo, Aggregation::kColumns}) {
     options.aggregation = form;
@@ -127,7 +127,7 @@ TEST(TrainRanks, PrunedRowsOfOtherModels) {
   for (const ModelEntry& entry : model_registry()) {
     if (entry.conv->traits.batch_norm) continue;
     SCOPED_TRACE(entry.name);
-    TrainOptions options = options_of(entry.name);
+    TrainOptions options = model_options(entry.name);
     options.prune_rows = true;
     options.attention_dropout = 0;
     if (options.trunk.has_classifier()) options.dropout = 0;  // masks of the last layer's rows
@@ -139,7 +139,7 @@ TEST(TrainRanks, PrunedRowsOfOtherModels) {
 TEST(TrainRanks, EdgeFeaturesInBatches) {
   Dataset data = test::tiny_dataset();
   data.edge_attr = some_weights(3 * data.num_edges()).reshape({data.num_edges(), 3});
-  TrainOptions options = options_of("gatv2");
+  TrainOptions options = model_options("gatv2");
   options.edge_features = true;
   options.batch = 64;
   options.dropout = options.attention_dropout = 0;  // masks count the rows of a rank's share
@@ -150,13 +150,14 @@ TEST(TrainRanks, EdgeWeightsAndEdgesOfOneDirection) {
   Dataset data = test::tiny_dataset();
   const std::int64_t edges = data.src.numel() / 2;
   data.src = data.src.slice(0, edges), data.dst = data.dst.slice(0, edges);
-  for (const std::string_view model : {"gcn", "sage", "gat"}) expect_as_on_one_rank(data, options_of(model));
+  for (const std::string_view model : {"gcn", "sage", "gat"})
+    expect_as_on_one_rank(data, model_options(model));
   data.edge_weight = some_weights(edges);
   for (const std::string_view model : {"gcn", "sgc", "appnp"})
     for (const Aggregation form :
          {Aggregation::kAuto, Aggregation::kRows, Aggregation::kHalo, Aggregation::kColumns}) {
       SCOPED_TRACE(str(model, ", ", form));
-      TrainOptions options = options_of(model);
+      TrainOptions options = model_options(model);
       options.aggregation = form;
       expect_as_on_one_rank(data, options);
     }
@@ -167,7 +168,7 @@ TEST(TrainRanks, EveryForm) {
   for (const ModelEntry& entry : model_registry())
     for (const Aggregation form : {Aggregation::kRows, Aggregation::kHalo, Aggregation::kColumns}) {
       SCOPED_TRACE(str(entry.name, ", ", form));
-      TrainOptions options = options_of(entry.name);
+      TrainOptions options = model_options(entry.name);
       options.aggregation = form;
       const bool sums = entry.name != "gatv2" && entry.name != "transformer" && entry.name != "pna";
       if (form == Aggregation::kColumns && !sums) continue;
@@ -201,7 +202,7 @@ TEST(TrainRanks, ConstantFeaturesAreNotExchanged) {
         SCOPED_TRACE(str(hidden, " ", name(precision), weighted ? " with edge weights" : ""));
         Dataset data = test::tiny_dataset();
         if (weighted) data.edge_weight = some_weights(data.num_edges());
-        TrainOptions options = options_of("gcn");
+        TrainOptions options = model_options("gcn");
         options.hidden = hidden, options.precision = precision;
         options.features = FeatureForm::kDense;
         const NodeRun run = make_run(data, options, test::device(), ranks());
@@ -209,10 +210,10 @@ TEST(TrainRanks, ConstantFeaturesAreNotExchanged) {
         EXPECT_EQ(run.task.features.ends_with("; of all nodes on each rank"), hidden > 15);
         {
           const SentRows sent(data.num_features);
-          const Trained all = train(data, options, ranks());
+          const TrainedModel all = train(data, options, ranks());
           EXPECT_EQ(sent.count, hidden > 15 ? 1 : 0) << "once, when they are loaded";
           options.aggregation = Aggregation::kRows;
-          const Trained rows = train(data, options, ranks());
+          const TrainedModel rows = train(data, options, ranks());
           EXPECT_EQ(sent.count > 1, hidden > 15) << "as named, features are rows of the rank";
           EXPECT_EQ(all.losses, rows.losses);
           EXPECT_EQ(all.summary.last.val_loss, rows.summary.last.val_loss);
@@ -227,7 +228,7 @@ TEST(TrainRanks, TrunksOfEveryConvolution) {
     for (const TrunkNorm norm : {TrunkNorm::kBatch, TrunkNorm::kLayer})
       for (const TrunkJump jump : {TrunkJump::kNone, TrunkJump::kCat, TrunkJump::kMax}) {
         SCOPED_TRACE(str(model, ", ", name(norm), ", ", name(jump)));
-        TrainOptions options = options_of(model);
+        TrainOptions options = model_options(model);
         options.trunk.norm = norm, options.trunk.jump = jump;
         options.trunk.residual = options.trunk.post_linear = true;
         options.trunk.pre_linear = 1;
@@ -238,7 +239,7 @@ TEST(TrainRanks, TrunksOfEveryConvolution) {
 TEST(TrainRanks, MetricsAndLossesOfClasses) {
   Dataset data = test::tiny_dataset();
   const auto with = [&](const std::function<void(TrainOptions&)>& set) {
-    TrainOptions options = options_of("gcn");
+    TrainOptions options = model_options("gcn");
     set(options);
     expect_as_on_one_rank(data, options);
   };
@@ -262,7 +263,7 @@ TEST(TrainRanks, Regression) {
     y.push_back(i % 5 == 0 ? std::nanf("") : static_cast<float>(i % 11));
   data.y = Tensor::from(y, {data.num_nodes, 2});
   for (const RegressionLoss loss : {RegressionLoss::kMse, RegressionLoss::kMae}) {
-    TrainOptions options = options_of("sage");
+    TrainOptions options = model_options("sage");
     options.loss = loss;
     expect_as_on_one_rank(data, options);
   }
@@ -276,7 +277,7 @@ TEST(TrainRanks, SeveralLabelsPerNode) {
     label.data<std::uint8_t>()[i * data.num_classes + i % data.num_classes] = 1;
   }
   data.y = label;
-  expect_as_on_one_rank(data, options_of("gcn"));
+  expect_as_on_one_rank(data, model_options("gcn"));
 }
 
 TEST(TrainRanks, RanksWithoutNodesAndGraphsWithoutEdges) {
@@ -284,9 +285,9 @@ TEST(TrainRanks, RanksWithoutNodesAndGraphsWithoutEdges) {
     for (const ModelEntry& entry : model_registry()) {
       SCOPED_TRACE(str(entry.name, ", ", nodes, " nodes"));
       Dataset data = small(nodes);
-      expect_as_on_one_rank(data, options_of(entry.name), 1e-3);
+      expect_as_on_one_rank(data, model_options(entry.name), 1e-3);
       data.src = data.dst = Tensor::zeros({0}, DType::kI64);
-      expect_as_on_one_rank(data, options_of(entry.name), 1e-3);
+      expect_as_on_one_rank(data, model_options(entry.name), 1e-3);
     }
 }
 
@@ -298,7 +299,7 @@ TEST(TrainRanks, StandardisedColumnsAreThoseOfOneRank) {
   for (std::int64_t i = 0; i < data.num_nodes; ++i)
     data.x.data<float>()[5 * i] = 1000 + static_cast<float>(i);
   for (const std::int64_t batch : {0, 32}) {
-    TrainOptions options = options_of("sage");
+    TrainOptions options = model_options("sage");
     options.batch = batch;
     const auto scale = [&](const Communicator& over) {
       const NodeRun run = make_run(data, options, test::device(), over);
@@ -313,19 +314,19 @@ TEST(TrainRanks, StandardisedColumnsAreThoseOfOneRank) {
     ranks().broadcast(first);
     EXPECT_EQ(first.to_vector<float>(), all);
   }
-  expect_as_on_one_rank(data, options_of("gcn"), 1e-4);
+  expect_as_on_one_rank(data, model_options("gcn"), 1e-4);
 }
 
 TEST(TrainRanks, TwentyRunsHaveTheSameBits) {
   const Dataset data = test::tiny_dataset();
   for (const std::string_view model : {"gcn", "gat"})
     for (const Aggregation form : {Aggregation::kRows, Aggregation::kColumns, Aggregation::kHalo}) {
-      TrainOptions options = options_of(model);
+      TrainOptions options = model_options(model);
       options.aggregation = form;
       SCOPED_TRACE(str(model, " ", name(form)));
-      const Trained first = train(data, options, ranks());
+      const TrainedModel first = train(data, options, ranks());
       for (int run = 1; run < 20; ++run) {
-        const Trained again = train(data, options, ranks());
+        const TrainedModel again = train(data, options, ranks());
         EXPECT_EQ(again.losses, first.losses) << run;
         EXPECT_EQ(again.weights, first.weights) << run;
       }
@@ -342,7 +343,7 @@ TEST(TrainRanks, EdgeFeaturesAreAsOnOneRank) {
   ranks().barrier();
   for (const char* model : {"gin", "gatv2", "transformer"}) {
     SCOPED_TRACE(model);
-    TrainOptions options = options_of(model);
+    TrainOptions options = model_options(model);
     options.edge_features = true;
     expect_as_on_one_rank(data, options, 1e-4);
     options.dataset = path;

@@ -3,10 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "core/device.h"
+#include "core/dtype.h"
 #include "core/error.h"
 
 namespace rodeo::test {
+
+inline const std::vector<DType> kFloats{DType::kF64, DType::kF32, DType::kBF16, DType::kF16};
 
 class OnDevice : public testing::TestWithParam<Device> {
  protected:

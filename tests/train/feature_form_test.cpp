@@ -37,16 +37,16 @@ Dataset stored_sparse() {
   return dataset;
 }
 
-struct Outcome {
+struct Formed {
   TrainSummary summary;
   std::vector<double> losses;
   std::string features, algorithms;
 };
 
-Outcome train(Dataset dataset, TrainOptions options, Device device, bool graph = true) {
+Formed train(Dataset dataset, TrainOptions options, Device device, bool graph = true) {
   const NodeRun run = make_run(std::move(dataset), options, device);
   Trainer trainer = make_trainer(run, {.epochs = 12, .cuda_graph = graph});
-  Outcome out{{}, {}, run.task.features, run.model.algorithms};
+  Formed out{{}, {}, run.task.features, run.model.algorithms};
   out.summary = trainer.fit([&](const EpochReport& report) { out.losses.push_back(report.loss); });
   return out;
 }
@@ -68,9 +68,9 @@ TrainOptions with(std::string_view model, FeatureForm form) {
 TEST_P(TrainFeatures, BothFormsTrainAlike) {
   for (const std::string_view model : {"gcn", "gat", "gatv2", "transformer", "sage", "appnp"}) {
     SCOPED_TRACE(model);
-    const Outcome dense = train(bag_of_words(), with(model, FeatureForm::kDense), device());
-    for (const Outcome& sparse : {train(bag_of_words(), with(model, FeatureForm::kSparse), device()),
-                                  train(stored_sparse(), with(model, FeatureForm::kAuto), device())}) {
+    const Formed dense = train(bag_of_words(), with(model, FeatureForm::kDense), device());
+    for (const Formed& sparse : {train(bag_of_words(), with(model, FeatureForm::kSparse), device()),
+                                 train(stored_sparse(), with(model, FeatureForm::kAuto), device())}) {
       EXPECT_TRUE(sparse.algorithms.ends_with(", features sparse")) << sparse.algorithms;
       ASSERT_EQ(sparse.losses.size(), dense.losses.size());
       for (std::size_t i = 0; i < dense.losses.size(); ++i)
@@ -85,8 +85,8 @@ TEST_P(TrainFeatures, ACapturedEpochHasTheSameBits) {
     for (const FeatureForm form : {FeatureForm::kDense, FeatureForm::kSparse}) {
       TrainOptions options = with("gcn", form);
       options.input_dropout = input_dropout;
-      const Outcome eager = train(bag_of_words(), options, device(), false);
-      const Outcome captured = train(bag_of_words(), options, device(), true);
+      const Formed eager = train(bag_of_words(), options, device(), false);
+      const Formed captured = train(bag_of_words(), options, device(), true);
       EXPECT_EQ(eager.losses, captured.losses);
       EXPECT_GT(captured.summary.kernels, 0);
     }
@@ -97,19 +97,19 @@ TEST_P(TrainFeatures, ACapturedEpochHasTheSameBits) {
 TEST_P(TrainFeatures, PropagatedOnceAnEpochHasFewerKernels) {
   if (!device().is_cuda()) GTEST_SKIP() << "only CUDA counts kernels";
   TrainOptions options = with("gcn", FeatureForm::kDense);
-  const Outcome usual = train(bag_of_words(), options, device());
+  const Formed usual = train(bag_of_words(), options, device());
   options.input_dropout = 0;
-  const Outcome kept = train(bag_of_words(), options, device());
+  const Formed kept = train(bag_of_words(), options, device());
   EXPECT_LE(kept.summary.kernels, usual.summary.kernels - 3);  // two sums, and the dropout
 }
 
 // Losses, and evaluations of all nodes, are the same.
 TEST_P(TrainFeatures, PrunedRowsTrainAlike) {
   TrainOptions options = with("gcn", FeatureForm::kAuto);
-  const Outcome whole = train(bag_of_words(), options, device());
+  const Formed whole = train(bag_of_words(), options, device());
   options.prune_rows = true;
   for (const bool graph : {true, false}) {
-    const Outcome pruned = train(bag_of_words(), options, device(), graph);
+    const Formed pruned = train(bag_of_words(), options, device(), graph);
     EXPECT_NE(pruned.algorithms.find(", rows pruned"), std::string::npos);
     ASSERT_EQ(pruned.losses.size(), whole.losses.size());
     for (std::size_t i = 0; i < whole.losses.size(); ++i)

@@ -118,7 +118,7 @@ double accuracy(Dataset dataset, const TrainOptions& options, Device device, std
 }
 
 /// A graph with communities and no features.
-Dataset communities() {
+Dataset bare_communities() {
   Dataset dataset = tiny_dataset(400);
   dataset.x = {};
   return dataset;
@@ -137,7 +137,7 @@ void set_columns(Dataset& dataset, std::int64_t columns,
 TEST_P(TrainScales, AutoTrainsOrdinaryTables) {
   std::mt19937 random(1);
   std::normal_distribution<double> noise;
-  Dataset table = communities();
+  Dataset table = bare_communities();
   const auto* label = table.y.data<std::int64_t>();
   set_columns(table, 3, [&](std::int64_t i, std::int64_t j) {
     const double c = static_cast<double>(label[i] * (j == 0 ? 3 : j == 1 ? 5 : 2) % 7);
@@ -145,7 +145,7 @@ TEST_P(TrainScales, AutoTrainsOrdinaryTables) {
            : j == 1 ? std::round(20000 + 9000 * c + 4000 * noise(random))
                     : 150 + 6 * c + 3 * noise(random);
   });
-  Dataset words = communities();
+  Dataset words = bare_communities();
   set_columns(words, 800, [&](std::int64_t i, std::int64_t j) {
     const double p = j % 7 == label[i] ? 0.5 : 0.2;
     return std::uniform_real_distribution<double>()(random) < p ? 1 : 0;
@@ -215,7 +215,7 @@ TEST_P(TrainScales, StandardIsOfTheTrainingNodesOrAll) {
 TEST_P(TrainScales, TargetsOfAnySizeAreLearnt) {
   std::mt19937 random(2);
   std::normal_distribution<double> noise;
-  Dataset dataset = communities();
+  Dataset dataset = bare_communities();
   const std::int64_t n = dataset.num_nodes;
   set_columns(dataset, 2, [&](std::int64_t, std::int64_t j) {
     return j == 0 ? 100 + 20 * noise(random) : 4 + noise(random);

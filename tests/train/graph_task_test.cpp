@@ -25,7 +25,7 @@
 namespace rodeo::test {
 namespace {
 
-constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
+constexpr float kNoTarget = std::numeric_limits<float>::quiet_NaN();
 
 class TrainGraphTask : public OnDevice {};
 RODEO_ON_ALL_DEVICES(TrainGraphTask);
@@ -137,7 +137,7 @@ Dataset graphs_with_targets() {
   for (std::int64_t g = 0; g < data.num_graphs(); ++g) {
     const auto value = static_cast<float>(1 + data.graph_label.data<std::int64_t>()[g]);
     for (const float target : {value, value * value / 2})
-      targets.push_back(g == 4 || targets.size() % 9 == 2 ? kNone : target);
+      targets.push_back(g == 4 || targets.size() % 9 == 2 ? kNoTarget : target);
   }
   data.graph_label = Tensor::from(targets, {data.num_graphs(), 2});
   data.num_classes = 2;
@@ -257,7 +257,7 @@ TEST(TrainGraphTargets, ErrorsNameWhatIsForClasses) {
       "--metric mse, --loss mse: mse and mae are for labels that are numbers, and the labels of this "
       "dataset are classes");
   Dataset data = graphs_with_targets();
-  data.graph_label.fill(static_cast<double>(kNone));
+  data.graph_label.fill(static_cast<double>(kNoTarget));
   EXPECT_ERROR(make_run(data, options, kCpu), "--folds 10 leaves a part without a graph: 0 have a label");
 }
 

@@ -31,24 +31,24 @@ RODEO_ON_ALL_DEVICES(TrainHeteroLink);
 using Ids = std::vector<std::int64_t>;
 using Pairs = std::set<std::pair<std::int64_t, std::int64_t>>;  // (source, target)
 
-HeteroDataset small_graph() {
+HeteroDataset small_citations() {
   return synthesize_hetero({.preset = "mag", .nodes = 600, .features = 8, .classes = 4});
 }
 
-struct Result {
+struct TrainedLinks {
   TrainSummary summary;
   std::vector<std::pair<std::string, double>> details;
   StateDict state;
 };
 
-Result train(HeteroDataset data, const TrainOptions& options, Device device, bool cuda_graph = true) {
+TrainedLinks train(HeteroDataset data, const TrainOptions& options, Device device, bool cuda_graph = true) {
   const NodeRun run = make_hetero_run(std::move(data), options, device);
   Trainer trainer = make_trainer(run, {.epochs = options.epochs, .cuda_graph = cuda_graph});
   const TrainSummary summary = trainer.fit();
   return {summary, run.model.parts.metrics->details(), run.model.module->state_dict()};
 }
 
-void expect_same_bits(const Result& one, const Result& two) {
+void expect_same_bits(const TrainedLinks& one, const TrainedLinks& two) {
   ASSERT_EQ(one.state.size(), two.state.size());
   for (std::size_t i = 0; i < one.state.size(); ++i)
     EXPECT_TRUE(same_bits(one.state[i].second, two.state[i].second)) << one.state[i].first;
@@ -59,8 +59,8 @@ TEST_P(TrainHeteroLink, EveryModelLearnsARelationTheSameInEveryRun) {
     SCOPED_TRACE(entry.name);
     TrainOptions options = link_options(entry.name, 40, "buys");
     options.dropout = 0;
-    const Result one = train(shop(), options, device()),
-                 two = train(shop(), options, device(), /*cuda_graph=*/false);
+    const TrainedLinks one = train(shop(), options, device()),
+                       two = train(shop(), options, device(), /*cuda_graph=*/false);
     EXPECT_GT(one.summary.best.test, 0.8);  // the AUC of chance is 0.5
     EXPECT_LT(one.summary.last.val_loss, 0.65);
     EXPECT_EQ(one.details.size(), 4U);
@@ -71,8 +71,8 @@ TEST_P(TrainHeteroLink, EveryModelLearnsARelationTheSameInEveryRun) {
 TEST_P(TrainHeteroLink, OneTableOfDistmultLearnsAllRelations) {
   TrainOptions options = link_options("rgcn", 40);
   options.link_metric = kRankingMrr, options.hits = 10;
-  const Result one = train(knowledge(), options, device()),
-               two = train(knowledge(), options, device(), /*cuda_graph=*/false);
+  const TrainedLinks one = train(knowledge(), options, device()),
+                     two = train(knowledge(), options, device(), /*cuda_graph=*/false);
   expect_same_bits(one, two);
   const auto table = std::ranges::find(one.state, "decoder.rel_emb.weight", &StateDict::value_type::first);
   ASSERT_NE(table, one.state.end());
@@ -93,7 +93,7 @@ Pairs pairs_of(const Tensor& src, const Tensor& dst) {
 
 // A model that read them would know the answer.
 TEST(TrainHeteroLinkSplit, HeldOutEdgesAndTheirReversesAreNoMessages) {
-  HeteroDataset data = small_graph();
+  HeteroDataset data = small_citations();
   const HeteroRelation writes = data.relations[1];
   ASSERT_EQ(writes.name, "writes");
   data.relations.push_back({"rev_writes", writes.target, writes.source, writes.dst, writes.src});
@@ -167,7 +167,7 @@ TEST(TrainHeteroLinkMetrics, AreMeansOverTheEdgesOfRelations) {
 
 TEST(TrainHeteroLinkFiles, WeightsSayWhatTheyAreOfAndARunIsResumed) {
   const TempDir dir;
-  save_hetero_dataset(small_graph(), dir / "mag.h5");
+  save_hetero_dataset(small_citations(), dir / "mag.h5");
   TrainOptions options = link_options("rgcn", 3, "cites");
   options.dataset = dir / "mag.h5";
   options.export_file = dir / "w.safetensors", options.report = dir / "r.html";
@@ -256,7 +256,7 @@ TEST(TrainHeteroLinkOptions, SayWhatTheyNeed) {
             "--decoder dot scores a pair alike in all 4 relations of kg: give --decoder distmult, or "
             "--relation, one of " +
                 names);
-  HeteroDataset two = small_graph();
+  HeteroDataset two = small_citations();
   two.relations[2].name = "writes";
   EXPECT_NE(
       error(two, link_options("rgcn", 1, "writes")).find("mag-like has several of that name: give one of "),

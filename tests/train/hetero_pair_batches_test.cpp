@@ -23,7 +23,7 @@ RODEO_ON_ALL_DEVICES(TrainHeteroPairBatches);
 
 using Ids = std::vector<std::int64_t>;
 
-TrainOptions options_of(std::string_view model, int epochs, std::string relation = {}) {
+TrainOptions pair_options(std::string_view model, int epochs, std::string relation = {}) {
   TrainOptions options = link_options(model, epochs, std::move(relation));
   options.dropout = 0;
   options.batch = 64, options.fanout = "-1,-1";
@@ -36,7 +36,7 @@ TEST_P(TrainHeteroPairBatches, AllNeighboursGiveTheScoresOfTheWholeGraph) {
     for (const bool all_relations : {false, true}) {
       SCOPED_TRACE(str(entry.name, all_relations ? ", all relations" : ""));
       HeteroDataset data = all_relations ? knowledge() : shop();
-      const TrainOptions options = options_of(entry.name, 1, all_relations ? "" : "buys");
+      const TrainOptions options = pair_options(entry.name, 1, all_relations ? "" : "buys");
       const NodeRun run = make_hetero_run(data, options, device());
       run.model.module->eval();
       const NoGrad no_grad;
@@ -105,7 +105,7 @@ TEST(TrainHeteroPairBatchesSplit, WhatABatchPredictsIsNoMessageInAnyRelation) {
     HeteroDataset data = shop();
     const HeteroRelation buys = data.relations[0];
     if (in_file) data.relations.push_back({"rev_buys", buys.target, buys.source, buys.dst, buys.src});
-    TrainOptions options = options_of("rgcn", 1, "buys");
+    TrainOptions options = pair_options("rgcn", 1, "buys");
     options.undirected = !in_file;
     const std::vector<LinkRelation> links = take_relation_splits(data, options, kCpu);
     ASSERT_EQ(links.size(), 1U);
@@ -148,7 +148,7 @@ TEST_P(TrainHeteroPairBatches, RelationsAreLearntTheSameInEveryRun) {
   for (const auto& [model, relation, epochs] :
        {std::tuple("rgcn", "buys", 12), std::tuple("rgat", "buys", 12), std::tuple("rgcn", "", 8)}) {
     SCOPED_TRACE(str(model, " ", relation));
-    TrainOptions options = options_of(model, epochs, relation);
+    TrainOptions options = pair_options(model, epochs, relation);
     options.fanout = "8,4";
     const HeteroDataset data = options.relation.empty() ? knowledge() : shop();
     const Result one = train(data, options, device()), two = train(data, options, device());

@@ -27,11 +27,11 @@ namespace {
 class TrainHeteroTask : public OnDevice {};
 RODEO_ON_ALL_DEVICES(TrainHeteroTask);
 
-HeteroDataset small_graph() {
+HeteroDataset small_citations() {
   return synthesize_hetero({.preset = "mag", .nodes = 600, .features = 8, .classes = 4});
 }
 
-TrainOptions options_of(std::string_view model, int epochs) {
+TrainOptions node_options(std::string_view model, int epochs) {
   TrainOptions options = published_options(model);
   options.epochs = epochs;
   options.undirected = true;
@@ -39,14 +39,14 @@ TrainOptions options_of(std::string_view model, int epochs) {
   return options;
 }
 
-struct Result {
+struct TrainedRelations {
   TrainSummary summary;
   StateDict state;
 };
 
 /// With a captured CUDA graph and without, the bits are the same.
-Result train(const TrainOptions& options, Device device, bool cuda_graph = true) {
-  const NodeRun run = make_hetero_run(small_graph(), options, device);
+TrainedRelations train(const TrainOptions& options, Device device, bool cuda_graph = true) {
+  const NodeRun run = make_hetero_run(small_citations(), options, device);
   Trainer trainer = make_trainer(run, {.epochs = options.epochs, .cuda_graph = cuda_graph});
   const TrainSummary summary = trainer.fit();
   return {summary, run.model.module->state_dict()};
@@ -54,8 +54,9 @@ Result train(const TrainOptions& options, Device device, bool cuda_graph = true)
 
 TEST_P(TrainHeteroTask, EveryModelLearnsTheSameInEveryRun) {
   for (const ModelEntry& entry : hetero_model_registry()) {
-    const TrainOptions options = options_of(entry.name, 20);
-    const Result one = train(options, device()), two = train(options, device(), /*cuda_graph=*/false);
+    const TrainOptions options = node_options(entry.name, 20);
+    const TrainedRelations one = train(options, device()),
+                           two = train(options, device(), /*cuda_graph=*/false);
     EXPECT_GT(one.summary.best.val, 0.5) << entry.name;  // chance is a quarter
     ASSERT_EQ(one.state.size(), two.state.size());
     for (std::size_t i = 0; i < one.state.size(); ++i)
@@ -67,9 +68,10 @@ TEST_P(TrainHeteroTask, EveryModelLearnsTheSameInEveryRun) {
 TEST_P(TrainHeteroTask, DecomposedWeightsLearnTheSameInEveryRun) {
   for (const bool blocks : {false, true}) {
     SCOPED_TRACE(blocks);
-    TrainOptions options = options_of("rgcn", 20);
+    TrainOptions options = node_options("rgcn", 20);
     (blocks ? options.blocks : options.bases) = 4;
-    const Result one = train(options, device()), two = train(options, device(), /*cuda_graph=*/false);
+    const TrainedRelations one = train(options, device()),
+                           two = train(options, device(), /*cuda_graph=*/false);
     EXPECT_GT(one.summary.best.val, 0.5);  // chance is a quarter
     EXPECT_EQ(one.summary.last.val_loss, two.summary.last.val_loss);
     const auto weight = std::ranges::find(one.state, "convs.0.weight", &StateDict::value_type::first);
@@ -81,10 +83,10 @@ TEST_P(TrainHeteroTask, DecomposedWeightsLearnTheSameInEveryRun) {
 TEST_P(TrainHeteroTask, BatchesOfAllNeighboursPredictTheWholeGraph) {
   for (const ModelEntry& entry : hetero_model_registry()) {
     SCOPED_TRACE(entry.name);
-    TrainOptions options = options_of(entry.name, 1);
+    TrainOptions options = node_options(entry.name, 1);
     options.batch = 50, options.fanout = "-1,-1";
     options.trunk.norm = TrunkNorm::kLayer;
-    const NodeRun run = make_hetero_run(small_graph(), options, device());
+    const NodeRun run = make_hetero_run(small_citations(), options, device());
     run.model.module->eval();
     const NoGrad no_grad;
     const Tensor whole = run.model.forward().value();
@@ -123,9 +125,9 @@ TEST_P(TrainHeteroTask, FeaturesAreReadAsTheyAre) {
 
 TEST_P(TrainHeteroTask, BatchesLearnTheSameInEveryRun) {
   for (const std::string_view model : {"rgcn", "rgat"}) {
-    TrainOptions options = options_of(model, 12);
+    TrainOptions options = node_options(model, 12);
     options.batch = 64, options.fanout = "5,3";
-    const Result one = train(options, device()), two = train(options, device());
+    const TrainedRelations one = train(options, device()), two = train(options, device());
     EXPECT_GT(one.summary.best.val, 0.5) << model;  // chance is a quarter
     for (std::size_t i = 0; i < one.state.size(); ++i)
       EXPECT_TRUE(same_bits(one.state[i].second, two.state[i].second)) << model << " " << one.state[i].first;
@@ -137,9 +139,9 @@ TEST_P(TrainHeteroTask, BatchesLearnTheSameInEveryRun) {
 // Of trainable rows a step updates those that its batch reads.
 TEST(TrainHeteroRows, AreLazyInMiniBatches) {
   for (const std::int64_t batch : {0, 64}) {
-    TrainOptions options = options_of("rgcn", 1);
+    TrainOptions options = node_options("rgcn", 1);
     options.batch = batch;
-    const NodeRun run = make_hetero_run(small_graph(), options, kCpu);
+    const NodeRun run = make_hetero_run(small_citations(), options, kCpu);
     std::vector<std::pair<std::string, Variable>> named = run.model.module->named_parameters();
     std::size_t at = 0, lazy = 0;
     for (const ParameterGroup& group : run.model.groups)
@@ -156,15 +158,15 @@ TEST(TrainHeteroRows, AreLazyInMiniBatches) {
 
 // Gradients of the rows of a batch, and of all rows for an optimizer of the program's own: the same bits.
 TEST_P(TrainHeteroTask, BatchesLearnByRowWhatTheyLearnByTable) {
-  TrainOptions options = options_of("rgcn", 3);
+  TrainOptions options = node_options("rgcn", 3);
   options.batch = 64, options.fanout = "5,3";
-  const Result by_row = train(options, device());
+  const TrainedRelations by_row = train(options, device());
   options.optimizer.make = [](std::vector<ParameterGroup> groups) -> std::unique_ptr<Optimizer> {
     return std::make_unique<Adam>(std::move(groups));
   };
-  for (const ParameterGroup& group : make_hetero_run(small_graph(), options, device()).model.groups)
+  for (const ParameterGroup& group : make_hetero_run(small_citations(), options, device()).model.groups)
     EXPECT_TRUE(group.reads.empty());
-  const Result by_table = train(options, device());
+  const TrainedRelations by_table = train(options, device());
   ASSERT_EQ(by_row.state.size(), by_table.state.size());
   for (std::size_t i = 0; i < by_table.state.size(); ++i)
     EXPECT_TRUE(same_bits(by_row.state[i].second, by_table.state[i].second)) << by_table.state[i].first;
@@ -173,9 +175,9 @@ TEST_P(TrainHeteroTask, BatchesLearnByRowWhatTheyLearnByTable) {
 // Blocks in which types have no nodes, and destinations no edges.
 TEST_P(TrainHeteroTask, BatchesOfOneNodeAreTrained) {
   for (const ModelEntry& entry : hetero_model_registry()) {
-    TrainOptions options = options_of(entry.name, 1);
+    TrainOptions options = node_options(entry.name, 1);
     options.batch = 1, options.fanout = "1,1", options.undirected = false;
-    const Result result = train(options, device());
+    const TrainedRelations result = train(options, device());
     EXPECT_TRUE(std::isfinite(result.summary.last.val_loss)) << entry.name;
   }
 }
@@ -196,10 +198,10 @@ Tensor predicted(const std::string& dataset, const std::string& weights, const T
 
 TEST(TrainHeteroPredict, ScalesAndScoresAsTraining) {
   const TempDir dir;
-  HeteroDataset data = small_graph();
+  HeteroDataset data = small_citations();
   save_hetero_dataset(data, dir / "mag.h5");
   for (const std::string_view model : {"rgcn", "hgt"}) {
-    TrainOptions options = options_of(model, 2);
+    TrainOptions options = node_options(model, 2);
     if (model == "rgcn") options.bases = 2;
     options.split = "50/25/25", options.normalize_features = FeatureScaling::kStandard;
     options.dataset = dir / "mag.h5";
@@ -239,8 +241,8 @@ TEST(TrainHeteroPredict, ScalesAndScoresAsTraining) {
 
 TEST_P(TrainHeteroTask, AFileIsTrainedWithAllThatARunWrites) {
   const TempDir dir;
-  save_hetero_dataset(small_graph(), dir / "mag.h5");
-  TrainOptions options = options_of("rgcn", 3);
+  save_hetero_dataset(small_citations(), dir / "mag.h5");
+  TrainOptions options = node_options("rgcn", 3);
   options.dataset = dir / "mag.h5";
   options.export_file = dir / "w.safetensors", options.csv = dir / "e.csv", options.report = dir / "r.html";
   options.log = dir / "l.jsonl", options.per_class = true;
@@ -267,7 +269,7 @@ TEST_P(TrainHeteroTask, AFileIsTrainedWithAllThatARunWrites) {
 
 TEST(TrainHeteroOptions, SayWhatTheyAreNotFor) {
   const TempDir dir;
-  HeteroDataset data = small_graph();
+  HeteroDataset data = small_citations();
   save_hetero_dataset(data, dir / "mag.h5");
   save_dataset(tiny_dataset(), dir / "one.h5");
   const auto error = [&](std::vector<std::string> words) {
@@ -292,7 +294,7 @@ TEST(TrainHeteroOptions, SayWhatTheyAreNotFor) {
             "--bases and --blocks are two decompositions: give one of them");
   EXPECT_EQ(error({"--ranks", "2"}), "--ranks" + why + "several ranks train mini-batches, of --batch");
   EXPECT_EQ(error({"--reorder", "rcm"}), "--reorder" + why + "nodes keep their order");
-  const TrainOptions options = options_of("rgcn", 2), gcn = published_options("gcn");
+  const TrainOptions options = node_options("rgcn", 2), gcn = published_options("gcn");
   EXPECT_ERROR(
       make_run(DataSource{.file = dir / "one.h5"}, options, kCpu),
       dir /

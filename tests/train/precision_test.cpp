@@ -104,17 +104,17 @@ TEST_P(TrainPrecision, EdgeWeightsAndPrunedRows) {
   }
 }
 
-struct Trained {
+struct TrainedModel {
   TrainSummary summary;
   std::vector<Tensor> parameters;
 };
 
-Trained train(std::string_view model, Precision precision, Device device) {
+TrainedModel train(std::string_view model, Precision precision, Device device) {
   TrainOptions options = published_options(model);
   options.precision = precision;
   const NodeRun run = make_run(tiny_dataset(600), options, device);
   Trainer trainer = make_trainer(run, {.epochs = 60});
-  Trained out{trainer.fit(), {}};
+  TrainedModel out{trainer.fit(), {}};
   for (const Variable& p : run.model.module->parameters()) out.parameters.push_back(p.value().clone());
   return out;
 }
@@ -122,11 +122,11 @@ Trained train(std::string_view model, Precision precision, Device device) {
 TEST_P(TrainPrecision, TrainsAsWellWithF32ParametersAndRepeatsItsBits) {
   for (const std::string_view model : {"gcn", "gat", "gin"}) {
     SCOPED_TRACE(model);
-    const Trained narrow = train(model, Precision::kBf16, device()),
-                  wide = train(model, Precision::kFp32, device());
+    const TrainedModel narrow = train(model, Precision::kBf16, device()),
+                       wide = train(model, Precision::kFp32, device());
     EXPECT_NEAR(narrow.summary.best.test, wide.summary.best.test, 0.08);  // of 150 nodes
     EXPECT_GT(narrow.summary.best.val, 0.5);
-    const Trained again = train(model, Precision::kBf16, device());
+    const TrainedModel again = train(model, Precision::kBf16, device());
     EXPECT_EQ(narrow.summary.last.val_loss, again.summary.last.val_loss);
     for (std::size_t i = 0; i < narrow.parameters.size(); ++i) {
       EXPECT_EQ(narrow.parameters[i].dtype(), DType::kF32);

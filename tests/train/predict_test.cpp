@@ -26,7 +26,7 @@ namespace {
 using test::TempDir;
 constexpr std::size_t kLimit = 10'000'000;
 
-PredictOptions parse(std::vector<const char*> arguments) {
+PredictOptions parse_prediction(std::vector<const char*> arguments) {
   arguments.insert(arguments.begin(), "rodeo_predict");
   return parse_predict_options(static_cast<int>(arguments.size()), arguments.data());
 }
@@ -34,7 +34,7 @@ PredictOptions parse(std::vector<const char*> arguments) {
 PredictOptions parse_with(std::vector<const char*> more) {
   std::vector<const char*> arguments = {"--dataset", "g.h5", "--weights", "w", "--out", "p.csv"};
   arguments.insert(arguments.end(), more.begin(), more.end());
-  return parse(arguments);
+  return parse_prediction(arguments);
 }
 
 std::vector<std::string> lines_of(const std::string& path) {
@@ -335,18 +335,18 @@ TEST(TrainPredict, Options) {
             std::string::npos);
   EXPECT_ERROR(parse_with({"--model", "gcn", "--dropout", "0"}),
                "--dropout is an option of training: predictions do not depend on it");
-  EXPECT_EQ(parse({"--dataset", "g.h5", "--weights", "w"}).out, "");
+  EXPECT_EQ(parse_prediction({"--dataset", "g.h5", "--weights", "w"}).out, "");
   for (const char* flag : {"--quiet", "--probabilities", "--logits", "--embeddings"})
-    EXPECT_ERROR(parse({"--dataset", "g.h5", "--weights", "w", flag}),
+    EXPECT_ERROR(parse_prediction({"--dataset", "g.h5", "--weights", "w", flag}),
                  "--quiet, --probabilities, --logits and --embeddings need --out FILE: without it, the score "
                  "is printed alone");
-  EXPECT_ERROR(parse({"--dataset", "g.h5", "--weights", "w", "--edges", "e"}),
+  EXPECT_ERROR(parse_prediction({"--dataset", "g.h5", "--weights", "w", "--edges", "e"}),
                "--out FILE is required; see --help");
   EXPECT_ERROR(parse_with({"--edges", "e", "--logits"}),
                "--logits and --embeddings are not for --edges, which writes scores of pairs");
-  EXPECT_EQ(parse({"--dataset", "g.h5", "--label-propagation"}).weights, "");
+  EXPECT_EQ(parse_prediction({"--dataset", "g.h5", "--label-propagation"}).weights, "");
   EXPECT_ERROR(parse_with({"--label-propagation"}), "--label-propagation has no model: not with --weights");
-  EXPECT_NE(parse({"--model", "appnp", "--help"}).notice.find("--hops N"), std::string::npos);
+  EXPECT_NE(parse_prediction({"--model", "appnp", "--help"}).notice.find("--hops N"), std::string::npos);
 }
 
 }  // namespace

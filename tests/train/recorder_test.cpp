@@ -26,7 +26,7 @@ namespace rodeo {
 namespace {
 
 using test::TempDir;
-constexpr std::size_t kLimit = 10'000'000;
+constexpr std::size_t kMostBytes = 10'000'000;
 
 struct Recorded {
   std::vector<double> losses;
@@ -256,7 +256,7 @@ TEST_P(TrainRecorder, LogsHaveEveryEpochAlsoOverABreak) {
   options.epochs = 6;
   options.resume = true;
   train(options, device());
-  std::istringstream csv(read_file(options.csv, kLimit));
+  std::istringstream csv(read_file(options.csv, kMostBytes));
   std::string line;
   std::getline(csv, line);
   const auto commas = std::count(line.begin(), line.end(), ',');
@@ -266,7 +266,7 @@ TEST_P(TrainRecorder, LogsHaveEveryEpochAlsoOverABreak) {
     EXPECT_EQ(std::count(line.begin(), line.end(), ','), commas);
   }
   EXPECT_FALSE(std::getline(csv, line));
-  const std::string log = read_file(options.log, kLimit);
+  const std::string log = read_file(options.log, kMostBytes);
   EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 2 + 6 + 2);
   EXPECT_NE(log.find("\"resumed_from\":4"), std::string::npos);
   EXPECT_NE(log.find("\"one_way_edges\":0"), std::string::npos);
@@ -282,7 +282,7 @@ TEST_P(TrainRecorder, TheReportStandsAlone) {
   Recorded recorded = train(options, device());
   while (recorded.summary.best.test == recorded.summary.last.test && ++options.seed < 10)
     recorded = train(options, device());
-  const std::string page = read_file(options.report, kLimit);
+  const std::string page = read_file(options.report, kMostBytes);
   EXPECT_TRUE(page.starts_with("<!DOCTYPE html>"));
   for (const char* title :
        {"Run", "Loss", "Accuracy", "Time", "Test nodes by class", "Scores by class", "Embedding",
@@ -351,7 +351,7 @@ TEST_P(TrainRecorder, ReportIsShownByABrowserWithoutComplaint) {
                       .c_str()),
       0);
   EXPECT_GT(std::filesystem::file_size(picture), 20'000u);
-  EXPECT_EQ(read_file(log, kLimit).find("CONSOLE"), std::string::npos) << read_file(log, kLimit);
+  EXPECT_EQ(read_file(log, kMostBytes).find("CONSOLE"), std::string::npos) << read_file(log, kMostBytes);
 }
 
 TEST(TrainRecorderFiles, WhatCannotBeWrittenIsToldBeforeTraining) {

@@ -15,7 +15,7 @@ namespace {
 
 using test::TempDir;
 
-TrainOptions parse(std::vector<std::string> arguments, bool choose = true) {
+TrainOptions parse_settings(std::vector<std::string> arguments, bool choose = true) {
   std::vector<const char*> argv = {"rodeo_train"};
   for (const std::string& argument : arguments) argv.push_back(argument.c_str());
   TrainOptions defaults;
@@ -30,21 +30,21 @@ TEST(TrainSettings, PrintedConfigsAreReadAsTheyWere) {
     SCOPED_TRACE(model);
     const TempDir dir;
     const std::string printed =
-        parse({"--model", model, "--print-config", "--epochs", "17", "--seed=9", "--lr", "0.003",
+        parse_settings({"--model", model, "--print-config", "--epochs", "17", "--seed=9", "--lr", "0.003",
                "--precision", "bf16", "--checkpoint", "ck", "--resume", "--dataset", "a \"b\".h5"})
             .notice;
     write_file(dir / "run.json", printed);
-    EXPECT_EQ(parse({"--config", dir / "run.json", "--print-config"}).notice, printed);
-    const TrainOptions read = parse({"--config=" + dir / "run.json", "--epochs", "18"});
+    EXPECT_EQ(parse_settings({"--config", dir / "run.json", "--print-config"}).notice, printed);
+    const TrainOptions read = parse_settings({"--config=" + dir / "run.json", "--epochs", "18"});
     EXPECT_EQ(read.epochs, 18);
     EXPECT_EQ(read.seed, 9u);
     EXPECT_EQ(read.lr, 0.003);
     EXPECT_EQ(read.precision, Precision::kBf16);
     EXPECT_TRUE(read.resume);
     EXPECT_EQ(read.dataset, "a \"b\".h5");
-    EXPECT_EQ(parse({"--config", dir / "run.json", "--precision=tf32"}).precision, Precision::kTf32);
+    EXPECT_EQ(parse_settings({"--config", dir / "run.json", "--precision=tf32"}).precision, Precision::kTf32);
 
-    std::istringstream help(parse({"--model", model, "--help"}).notice);
+    std::istringstream help(parse_settings({"--model", model, "--help"}).notice);
     for (std::string word; help >> word;) {
       if (!word.starts_with("--") || word == "--") continue;
       const std::string option = word.substr(2);
@@ -67,7 +67,7 @@ TEST(TrainSettings, OldNamesAreAcceptedWithAWarning) {
   const TempDir dir;
   const std::string file = dir / "old.json";
   write_file(file, R"({"model": "gcn", "dataset": "x", "no-graph": true})");
-  const TrainOptions options = parse({"--config", file});
+  const TrainOptions options = parse_settings({"--config", file});
   EXPECT_FALSE(options.cuda_graph);
   ASSERT_EQ(options.warnings.size(), 1u);
   EXPECT_EQ(
@@ -79,9 +79,9 @@ TEST(TrainSettings, AnErrorNamesTheFileOfTheValue) {
   const TempDir dir;
   const std::string file = dir / "c.json";
   write_file(file, R"({"model": "gcn", "hidden": 0, "precision": "half"})");
-  EXPECT_ERROR(parse({"--dataset", "x", "--config", file, "--hidden", "4"}),
+  EXPECT_ERROR(parse_settings({"--dataset", "x", "--config", file, "--hidden", "4"}),
                file + ": unknown precision 'half': expected one of fp32, tf32, bf16");
-  EXPECT_EQ(parse({"--dataset", "x", "--config", file, "--hidden", "4", "--precision", "bf16"}).hidden, 4);
+  EXPECT_EQ(parse_settings({"--dataset", "x", "--config", file, "--hidden", "4", "--precision", "bf16"}).hidden, 4);
 }
 
 TEST(TrainSettings, BadConfigsAreNamed) {
@@ -89,7 +89,7 @@ TEST(TrainSettings, BadConfigsAreNamed) {
   const std::string file = dir / "c.json";
   const auto rejected = [&](const std::string& json, bool choose = true) {
     write_file(file, json);
-    return test::error_of([&] { parse({"--dataset", "x", "--config", file}, choose); });
+    return test::error_of([&] { parse_settings({"--dataset", "x", "--config", file}, choose); });
   };
   EXPECT_EQ(rejected(R"({"model": "gcn", "hiden": 3})"), file + ": unknown key 'hiden'; see --help");
   EXPECT_EQ(rejected(R"({"model": "gcn", "heads": 3})"), file + ": unknown key 'heads'; see --help");
@@ -111,12 +111,12 @@ TEST(TrainSettings, BadConfigsAreNamed) {
   EXPECT_TRUE(rejected("{").starts_with(file + ": is not JSON"));
   EXPECT_EQ(rejected(R"({"model": "gat"})", false),
             file + ": 'model' must be gcn for this command, got 'gat'");
-  EXPECT_ERROR(parse({"--config", dir / "none"}),
+  EXPECT_ERROR(parse_settings({"--config", dir / "none"}),
                dir / "none" + ": cannot be read: No such file or directory");
   write_file(file, R"({"model": "gcn", "hidden": 0})");
-  EXPECT_ERROR(parse({"--dataset", "x", "--config", file, "--hidden", "-1"}),
+  EXPECT_ERROR(parse_settings({"--dataset", "x", "--config", file, "--hidden", "-1"}),
                "--hidden must be an integer of at least 1, got '-1'");
-  EXPECT_ERROR(parse({"--model=gcn", "--dataset", "x", "--resume"}),
+  EXPECT_ERROR(parse_settings({"--model=gcn", "--dataset", "x", "--resume"}),
                "--resume needs --checkpoint DIR to resume from");
 }
 

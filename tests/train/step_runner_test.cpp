@@ -21,22 +21,22 @@ class TrainReplay : public testing::Test {
   }
 };
 
-struct Outcome {
+struct Steps {
   TrainSummary summary;
   std::vector<double> losses, val_losses;
   std::vector<Tensor> parameters;
 };
 
-Outcome train(std::string_view model, const TrainerOptions& options, double dropout,
-              const std::function<void(const EpochReport&, Module&)>& on_epoch = {},
-              Precision precision = Precision::kFp32) {
+Steps train(std::string_view model, const TrainerOptions& options, double dropout,
+            const std::function<void(const EpochReport&, Module&)>& on_epoch = {},
+            Precision precision = Precision::kFp32) {
   TrainOptions training = published_options(model);
   training.dropout = training.attention_dropout = dropout;
   training.precision = precision;
   SyntheticOptions size = synthetic_preset("cora");
   const NodeRun run = make_run(synthesize(size), training, cuda_device());
   Trainer trainer = make_trainer(run, options);
-  Outcome out;
+  Steps out;
   out.summary = trainer.fit([&](const EpochReport& report) {
     out.losses.push_back(report.loss);
     if (report.evaluation) out.val_losses.push_back(report.evaluation->val_loss);
@@ -46,7 +46,7 @@ Outcome train(std::string_view model, const TrainerOptions& options, double drop
   return out;
 }
 
-void expect_same(const Outcome& a, const Outcome& b) {
+void expect_same(const Steps& a, const Steps& b) {
   EXPECT_EQ(a.losses, b.losses);
   EXPECT_EQ(a.val_losses, b.val_losses);
   ASSERT_EQ(a.parameters.size(), b.parameters.size());
@@ -58,10 +58,10 @@ TEST_F(TrainReplay, CapturedAndEagerRunsGiveTheSameBits) {
   for (const Precision precision : {Precision::kFp32, Precision::kBf16})
     for (const std::string_view model : {"gcn", "gat"})
       for (const double dropout : {0.0, 0.6}) {
-        const Outcome eager = train(model, {.epochs = 25, .cuda_graph = false}, dropout, {}, precision);
+        const Steps eager = train(model, {.epochs = 25, .cuda_graph = false}, dropout, {}, precision);
         EXPECT_EQ(eager.summary.kernels, 0);
         // Between the replays stand profiled epochs, which run op by op.
-        const Outcome captured = train(model, {.epochs = 25}, dropout, {}, precision);
+        const Steps captured = train(model, {.epochs = 25}, dropout, {}, precision);
         EXPECT_GT(captured.summary.kernels, 0);
         expect_same(eager, captured);
         expect_same(eager, train(model, {.epochs = 25, .warmup_epochs = 0, .profile_every = 0}, dropout, {},
