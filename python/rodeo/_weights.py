@@ -18,6 +18,12 @@ def scales_of(description):
             **{name: description[name] for name in _SCALES if name in description}}
 
 
+def task_of(description):
+    """As rodeo.train's argument has it: "regression" where labels of nodes are numbers."""
+    task = description["model"].get("task", "node")
+    return "regression" if task == "node" and description.get("regression") else task
+
+
 class Model:
     """Weights of a file and the model that they are of. Predicts on any graph with the same features.
 
@@ -30,7 +36,7 @@ class Model:
     def __init__(self, weights: dict, description: dict, device: str = "auto") -> None:
         self.weights, self.description, self.device = weights, description, device
         settings = description["model"]
-        self.task = settings.get("task", "node")
+        self.task = task_of(description)
         self.num_features, self.num_classes = description["num_features"], description["num_classes"]
         self._model = settings["model"]
 

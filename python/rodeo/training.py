@@ -39,7 +39,8 @@ class TrainResult:
 
     @property
     def task(self) -> str:
-        return self.description["model"]["task"]
+        """node, regression, link or graph."""
+        return _weights.task_of(self.description)
 
     @property
     def regression(self) -> bool:

@@ -164,6 +164,9 @@ def test_regression_predicts_numbers(tmp_path):
     np.testing.assert_array_equal(rodeo.Dataset.load(tmp_path / "r.h5").arrays()["y"], targets.astype("float32"))
     single = rodeo.train(rodeo.Dataset(edges, x, y + 0.5, **masks), model="gcn", epochs=5, device="cpu", metric="mae")
     assert single.best["val"] < 0
+    single.save(tmp_path / "m.safetensors")
+    for made in single, rodeo.load_model(tmp_path / "m.safetensors"):
+        assert made.task == "regression" and "task='regression'" in repr(made)
 
 
 def test_arrays_that_would_lose_their_meaning_are_refused():
