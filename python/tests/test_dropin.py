@@ -192,6 +192,8 @@ def test_what_new_layers_refuse():
     for make, text in ((lambda: ours.PNAConv(6, 4, ["mean"], ["log"], deg), "scalers must be some of identity"),
                        (lambda: ours.PNAConv(6, 4, ["mean"], ["linear"], deg, towers=3), "multiples of towers=3"),
                        (lambda: ours.PNAConv(6, 4, ["mean"], ["linear"], deg, act="rely", pre_layers=2), "act must be"),
+                       (lambda: ours.PNAConv(6, 4, ["mean"], ["linear"], deg)(torch.zeros(3, 2, 6), torch.zeros(2, 0).long()),
+                        "x must be .nodes, 6., got .* each x of the batch"),
                        (lambda: ours.PNAConv(6, 4, ["mean"], ["linear"], deg, edge_dim=2)(torch.zeros(2, 6), torch.zeros(2, 0).long()),
                         "edge_attr is missing"),
                        (lambda: ours.SAGEConv(6, 4, aggr="softmax", aggr_kwargs={"t": 2}), "aggr_kwargs must be None .*use torch_geometric.nn"),

@@ -66,6 +66,7 @@ def test_other_edges_and_adjacencies(device):
 @pytest.mark.parametrize("change, text", [
     (lambda x, edges: edges.update({("paper", "cites", "paper"): torch.zeros(2, 1).long()}), "has .'paper', 'cites', 'paper'., it must have"),
     (lambda x, edges: edges.clear(), "has no edge_index"),
+    (lambda x, edges: x.update(author=torch.stack([x["author"]] * 3)), r"x must be \[nodes, \d+\] of author, got .* each x of the batch"),
     (lambda x, edges: edges["author", "writes", "paper"][0].add_(5), r"must have author in \[0, 10\)"),
     (lambda x, edges: edges.update({("author", "writes", "paper"): torch.zeros(3, 1).long()}), r"must be \[2, edges\], got \[3, 1\]"),
 ])

@@ -77,7 +77,7 @@ def test_derivatives_compilation_and_traces(device):
     (lambda conv, x, edges, types: conv(x, edges), "edge_type must be integers .200., got None"),
     (lambda conv, x, edges, types: conv(x, edges, types[:9]), r"edge_type must be integers .200., got torch.int64 \[9\]"),
     (lambda conv, x, edges, types: conv(x, rodeo.Graph.from_edge_index(edges, SOURCES), types), r"a tensor \[2, edges\]"),
-    (lambda conv, x, edges, types: conv(torch.stack([x, x]), edges, types), r"x must be \[nodes, features\], or integers"),
+    (lambda conv, x, edges, types: conv(torch.stack([x, x]), edges, types), "x must be .nodes, features., or integers .* each x of the batch"),
     (lambda conv, x, edges, types: ours.RGCNConv(8, 4, 2, aggr="min"), "aggr must be .*use torch_geometric.nn"),
     (lambda conv, x, edges, types: ours.RGCNConv(8, 4, 2, num_blocks=3), "multiples of num_blocks=3"),
     (lambda conv, x, edges, types: ours.RGCNConv(8, 4, 2, num_blocks=2, num_bases=2), "give one"),

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from . import _private
 from ._functions import dot
 from ._graphs import _cached, edge_ends, handle_of
-from ._layers import EdgeIndex, Layer, _adjacency, _check_rest, _graph_for, _linear
+from ._layers import EdgeIndex, Layer, _adjacency, _check_rest, _graph_for, _linear, _refuse_shape
 from ..graph import Graph
 
 Relation = Tuple[str, str, str]
@@ -80,6 +80,9 @@ class HGTConv(Layer):
         if unknown or not edge_index_dict:
             raise ValueError(f"HGTConv: edge_index_dict has {'no edge_index' if not unknown else unknown[0]}, it must have some of "
                              f"{', '.join(map(str, self.edge_types))}")
+        for kind, x in x_dict.items():
+            if x.dim() != 2:
+                _refuse_shape("HGTConv", f"[nodes, {self.in_channels.get(kind, 'features')}] of {kind}", x)
         width = self.out_channels // self.heads
         kqv = {kind: y.view(-1, 3, self.heads, width).unbind(1) for kind, y in self.kqv_lin(x_dict).items()}
         k_rel, v_rel = (matrices.weight.unflatten(0, (self.heads, -1)) for matrices in (self.k_rel, self.v_rel))

@@ -112,6 +112,12 @@ def _nodes_of(x):
     return x.size(-2)
 
 
+def _refuse_shape(layer, expected, x):
+    """For layers without a batch dimension, which PyG's do not have either."""
+    raise ValueError(f"{layer}: x must be {expected}, got {x.dtype} {list(x.shape)}"
+                     + (": call the layer for each x of the batch" if x.dim() > 2 else ""))
+
+
 def _over_nodes(product, x):
     """product(x [nodes, n]) of x [..., nodes, n]: batches are columns of one product."""
     if x.dim() == 2:

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from ._aggregations import aggregate, aggregate_edges, names_of
 from ._define import calls
-from ._layers import EdgeIndex, Layer, _adjacency, _check_rest, _graph_for, _linear, _nodes_of, _reset
+from ._layers import EdgeIndex, Layer, _adjacency, _check_rest, _graph_for, _linear, _nodes_of, _refuse_shape, _reset
 
 SCALERS: Dict[str, Callable[[Any, Tensor], Tensor]] = {
     "identity": lambda average, degree: torch.ones_like(degree),
@@ -91,7 +91,7 @@ class PNAConv(Layer):
             raise ValueError("PNAConv: edge_attr was given, but the layer was made without edge_dim" if self.edge_dim is None else
                              f"PNAConv: edge_attr is missing: [edges, {self.edge_dim}]")
         if x.dim() != 2:
-            raise ValueError(f"PNAConv: x must be [nodes, {self.in_channels}], got {list(x.shape)}")
+            _refuse_shape("PNAConv", f"[nodes, {self.in_channels}]", x)
         handle = _graph_for(adjacency, _nodes_of(x))
         x = x.view(-1, self.towers, self.F_in) if self.divide_input else x.unsqueeze(1).expand(-1, self.towers, -1)
         # The first map of each tower, cut into what multiplies the target, the source and the features of the edge.

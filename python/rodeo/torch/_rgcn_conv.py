@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from . import _private
 from ._graphs import _cached, handle_of
-from ._layers import Layer, _check_rest, _ends_of, _glorot, _graph_for, _spmm
+from ._layers import Layer, _check_rest, _ends_of, _glorot, _graph_for, _refuse_shape, _spmm
 from ..graph import Graph
 
 
@@ -65,8 +65,7 @@ class RGCNConv(Layer):
     def _aggregate(self, x, nodes, edge_index, edge_type):
         relations, ids, blocks = self.num_relations, not x.is_floating_point(), self.num_blocks
         if x.dim() != (1 if ids else 2) or (ids and blocks):
-            raise ValueError(f"{type(self).__name__}: x must be [nodes, features]{'' if blocks else ', or integers [nodes]'}, got "
-                             f"{x.dtype} {list(x.shape)}")
+            _refuse_shape(type(self).__name__, "[nodes, features]" + ("" if blocks else ", or integers [nodes]"), x)
         weight = self.weight if self.comp is None else torch.einsum("rb,bio->rio", self.comp, self.weight)
         # The narrower side is cheaper to aggregate. A maximum is that of x; rows of ids are transformed as they are.
         first = ids or (blocks is None and self.aggr != "max" and x.size(0) * self.out_channels < nodes * x.size(1))
