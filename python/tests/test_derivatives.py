@@ -6,6 +6,8 @@ torch = pytest.importorskip("torch", minversion="2.4")
 import rodeo  # noqa: E402
 import rodeo.torch as rt  # noqa: E402
 from conftest import make_edges  # noqa: E402
+from rodeo.torch._define import calls  # noqa: E402
+from rodeo.torch._graphs import handle_of  # noqa: E402
 
 N, E = 7, 16
 OFFSETS = [0, 3, 3, N]
@@ -45,6 +47,17 @@ OPERATORS = {  # name: function(graph, device, *inputs), shapes of the inputs
     "gat_attention": (lambda g, d, s, t, x: rt.gat_attention(g, s, t, x), (N, 2), (N, 2), (N, 2, 3)),
     "gat_attention dropout": (lambda g, d, s, t, x: rt.gat_attention(g, s, t, x, dropout=0.4, seed=seed_of(d)), (N, 2), (N, 2),
                               (N, 2, 3)),
+    "gat_self_attention": (lambda g, d, x, a, b: calls.gat_self_attention(handle_of(g), x, a, b, 0.2, 0.4, seed_of(d))[0],
+                           (N, 2, 3), (1, 2, 3), (1, 2, 3)),
+    "dot_attention": (lambda g, d, q, k, v: rt.dot_attention(g, q, k, v), (N, 2, 3), (N, 2, 3), (N, 2, 2)),
+    "dot_attention terms": (lambda g, d, q, k, v, b, e: rt.dot_attention(g, q, k, v, bias=b, edge=e, dropout=0.4, seed=seed_of(d)),
+                            (N, 1, 2), (N, 1, 2), (N, 1, 2), (E, 1), (E, 1, 2)),
+    "gatv2_attention": (lambda g, d, l, r, a: rt.gatv2_attention(g, l, r, a), (N, 2, 3), (N, 2, 3), (2, 3)),
+    "gatv2_attention features": (lambda g, d, l, r, a, e: rt.gatv2_attention(g, l, r, a, edge=e, dropout=0.4, seed=seed_of(d)),
+                                 (N, 1, 2), (N, 1, 2), (1, 2), (E, 1, 2)),
+    "edge_dropout": (lambda g, d, w: calls.edge_dropout(handle_of(g), w, 0.4, seed_of(d)), (E, 2)),
+    **{f"loop features {fill}": (lambda g, d, f, fill=fill: calls.with_loop_features(handle_of(g), f, None, fill), (E, 2))
+       for fill in ("mean", "max")},
     **{f"segment {reduce}": (lambda g, d, x, reduce=reduce: rt.segment_reduce(x, torch.tensor(OFFSETS, device=d), reduce), (N, 2))
        for reduce in ("sum", "mean", "max", "min")},
 }
@@ -53,6 +66,11 @@ OPERATORS = {  # name: function(graph, device, *inputs), shapes of the inputs
 def case(name, graph, device):
     function, *shapes = OPERATORS[name]
     return lambda *inputs: function(graph, device, *inputs), tuple(double(*s, device=device, seed=i) for i, s in enumerate(shapes))
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_first_derivatives(graph, device, name):
+    assert torch.autograd.gradcheck(*case(name, graph, device))
 
 
 @pytest.mark.parametrize("name", OPERATORS)
@@ -96,8 +114,6 @@ def test_torch_func(graph, device, name):
 
 
 def test_what_has_no_derivative_says_so(graph, device):
-    from rodeo.torch._define import calls
-    from rodeo.torch._graphs import handle_of
     with pytest.raises(NotImplementedError, match="edge_softmax_gradient.* has no derivative"):
         calls.edge_softmax_gradient(handle_of(graph), double(E, device=device), double(E, device=device))
 
