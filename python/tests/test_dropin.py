@@ -161,6 +161,10 @@ def test_weights_of_one_column_and_sparse_features(device):
     for name in "gcn", "gcn wide", "gat", "sage":
         theirs, mine = pair(LAYERS[name], device)
         torch.testing.assert_close(mine(x.to_sparse(), edges), theirs(x, edges), atol=1e-5, rtol=1e-5)
+    for name in "sg", "graph", "appnp", "gin":
+        for sparse in x.to_sparse(), x.to_sparse_csr():
+            with pytest.raises(ValueError, match="x is sparse.* give x.to_dense"):
+                pair(LAYERS[name], device)[1](sparse, edges)
 
 
 @pytest.mark.parametrize("edge_dim", [None, 3])

@@ -120,6 +120,8 @@ def _refuse_shape(layer, expected, x):
 
 def _over_nodes(product, x):
     """product(x [nodes, n]) of x [..., nodes, n]: batches are columns of one product."""
+    if x.layout != torch.strided:
+        raise ValueError("[layer] x is sparse, and this layer aggregates it before its weights: give x.to_dense()")
     if x.dim() == 2:
         return product(x)
     y = product(x.movedim(-2, 0).flatten(1))
