@@ -17,8 +17,6 @@ def train_on_ranks(dataset, model, given, report):
     if _core.started_as_rank():
         raise ValueError("[train] gpus and ranks start processes themselves, and a launcher (mpirun, srun, torchrun) started "
                          "this one: leave them out of the script, or use the command: torchrun ... -m rodeo --dataset FILE")
-    if given["task"] != "node":
-        raise ValueError(f"[train] task {given['task']} works on one rank, not over several yet: leave gpus and ranks out")
     with tempfile.TemporaryDirectory(prefix="rodeo-") as folder:
         path = os.path.join(folder, "dataset.h5")
         dataset.save(path)
@@ -31,7 +29,7 @@ def train_on_ranks(dataset, model, given, report):
     return {"model": start["model"]["text"], "epochs": end["epochs"], "best_epoch": end["best_epoch"],
             "best": _numbers(end["best"]), "last": _numbers(end["last"]), "epoch_ms": _number(end["epoch_ms"]["median"]),
             "peak_bytes": end["peak_bytes"], "weights": weights, "logits": logits,
-            "details": {}, "description": description}
+            "details": _numbers(end.get("details", {})), "description": description}
 
 
 def _words(model, given):

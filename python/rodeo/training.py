@@ -30,7 +30,7 @@ class TrainResult:
     peak_bytes: int     # of tensors on the device
     weights: Dict[str, np.ndarray]  # of the best epoch, by PyTorch Geometric's names: NumPy arrays
     logits: np.ndarray  # f32 [nodes, classes] of these weights, in the dataset's order; of graphs [graphs, classes];
-    #                     of links the embeddings [nodes, embedding]
+    #                     of links the embeddings [nodes, embedding], by the edges of training; of several processes by all edges
 
     details: dict = dataclasses.field(default_factory=dict)  # all test metrics of the best epoch, where there are several
     description: dict = dataclasses.field(default_factory=dict)  # what a file of the weights says of them

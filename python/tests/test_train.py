@@ -387,9 +387,22 @@ def test_ranks_on_the_cpu(tmp_path):
 
     with pytest.raises(KeyError, match="enough"):
         rodeo.train(dataset, epochs=100000, ranks=2, device="cpu", callback=stop)
-    for given, text in [({"hidden": 0}, "hidden"), ({"task": "link"}, "one rank"), ({"hiden": 3}, "hiden")]:
+    for given, text in [({"hidden": 0}, "hidden"), ({"hiden": 3}, "hiden")]:
         with pytest.raises(ValueError, match=text):
             rodeo.train(dataset, ranks=2, device="cpu", **{"epochs": 2, **given})
+
+
+def test_other_tasks_over_ranks():
+    edges, x, y, _ = small(nodes=80)
+    given = {"epochs": 8, "device": "cpu", "dropout": 0}
+    one, two = (rodeo.train(rodeo.Dataset(edges, x), task="link", undirected=True, embedding=8, ranks=ranks, **given) for ranks in (0, 2))
+    np.testing.assert_allclose(two.score(edges[:, :9]), one.score(edges[:, :9]), atol=1e-3)
+    assert list(two.details) == list(one.details) and two.details["AP"] == pytest.approx(one.details["AP"], abs=1e-3)
+    assert two.task == "link" and two.logits.shape == (80, 8)
+    edges, ptr, y = graph_set()
+    graphs = rodeo.Dataset(edges, np.ones((ptr[-1], 1)), y, graph_ptr=ptr)
+    one, two = (rodeo.train(graphs, "gin", task="graph", fold=1, folds=4, hidden=16, batch_graphs=16, ranks=ranks, **given) for ranks in (0, 2))
+    assert two.logits.shape == one.logits.shape == (60, 2) and two.best["test"] == pytest.approx(one.best["test"], abs=0.15)
 
 
 def test_the_module_is_the_command(tmp_path, cora):

@@ -275,7 +275,8 @@ void Recorder::epoch(const EpochReport& report) {
   if (unsaved_best || is_due || report.epoch % s.options.checkpoint_every == 0) s.save();
 }
 
-void Recorder::finish(const TrainSummary& summary, KernelTimer* timer) {
+void Recorder::finish(const TrainSummary& summary, KernelTimer* timer,
+                      const std::vector<std::pair<std::string, double>>& details) {
   State& s = *state_;
   if (s.checkpoints && (s.saved_epoch != summary.epochs || s.saved_batch != summary.batch)) s.save();
   const bool nothing_evaluated = summary.batch > 0 && summary.best_epoch == 0;  // stopped in the first epoch
@@ -309,7 +310,8 @@ void Recorder::finish(const TrainSummary& summary, KernelTimer* timer) {
     s.trace->commit();
   }
   if (s.log)
-    s.log->line(end_line(s.options, s.run->task, summary, s.classes ? classes_json(*s.classes) : ""));
+    s.log->line(
+        end_line(s.options, s.run->task, summary, s.classes ? classes_json(*s.classes) : "", details));
 }
 
 const StateDict& Recorder::best() const {

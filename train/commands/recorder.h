@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "core/output_path.h"
 #include "train/io/run_log.h"
@@ -49,7 +51,9 @@ class Recorder {
   /// throws NotFinite; with --on-nan continue, keeps the previous checkpoint instead.
   void epoch(const EpochReport& report);
   /// Writes the last checkpoint, weights, report, trace and log lines. `timer` observed the profiled steps.
-  void finish(const TrainSummary& summary, KernelTimer* timer = nullptr);
+  /// `details`: more test results of the best epoch, by name, for the log.
+  void finish(const TrainSummary& summary, KernelTimer* timer = nullptr,
+              const std::vector<std::pair<std::string, double>>& details = {});
   /// Weights of the best epoch so far; empty if none was evaluated, or if nothing needs them.
   const StateDict& best() const;
   /// What a file of these weights says of them: JSON, see WeightsInfo.

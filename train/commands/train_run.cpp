@@ -93,7 +93,7 @@ TrainedRun train_run(DataSource source, const TrainOptions& options, Device devi
                           format_bytes(static_cast<double>(memory_stats(kCpu).current)),
                           " used by tensors; the largest: ", describe_largest_allocations(kCpu, 4)));
   }
-  recorder.finish(out.summary, out.timer.get());
+  recorder.finish(out.summary, out.timer.get(), out.details);
   return out;
 }
 

@@ -120,7 +120,8 @@ std::string epoch_line(const EpochReport& r) {
 }
 
 std::string end_line(const TrainOptions& options, const NodeTask& task, const TrainSummary& s,
-                     const std::string& per_class) {
+                     const std::string& per_class,
+                     const std::vector<std::pair<std::string, double>>& details) {
   Json json = {{"event", "end"},
                {"time", now()},
                {"epochs", s.epochs},
@@ -142,6 +143,7 @@ std::string end_line(const TrainOptions& options, const NodeTask& task, const Tr
   if (s.batches) json["batches"] = to_json(*s.batches), json["wait_ms"] = to_json(s.wait_ms);
   if (task.majority_class >= 0)
     json["test_majority"] = {{"share", task.majority}, {"class", task.majority_class}};
+  for (const auto& [name, value] : details) json["details"][name] = value;
   if (!per_class.empty()) json["per_class"] = Json::parse(per_class);
   for (const Note& note : run_notes(task, s, options)) json["note"] = note.text();
   return json_text(json);

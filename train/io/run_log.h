@@ -44,9 +44,10 @@ class LineFile {
 /// JSON objects in one line; "event" is start, epoch, end or error. Unknown values are null.
 std::string start_line(const TrainOptions& options, const NodeTask& task, const RunFacts& facts);
 std::string epoch_line(const EpochReport& report);
-/// `per_class`: JSON, or empty.
+/// `per_class`: JSON, or empty. `details`: more test results of the best epoch, by name.
 std::string end_line(const TrainOptions& options, const NodeTask& task, const TrainSummary& summary,
-                     const std::string& per_class = "");
+                     const std::string& per_class = "",
+                     const std::vector<std::pair<std::string, double>>& details = {});
 std::string error_line(std::string_view message, int exit_code);
 
 /// The CSV header and the line of an epoch. Unknown values are empty.
