@@ -71,7 +71,8 @@ double gcn_bound_ms(const NodeTask& task, const TrainOptions& o, std::int64_t ed
   double seconds = 2. * static_cast<double>(bytes) / (limits.copy * 1e12);
   const bool keeps = o.input_dropout.value_or(o.dropout) == 0;
   const FirstInput first = sparse ? FirstInput::kSparse : keeps ? FirstInput::kKept : FirstInput::kDropped;
-  for (const std::int64_t width : gcn_sums(task.num_features, o.hidden, task.num_classes, o.layers, first)) {
+  for (const GcnSum& sum : gcn_sums(task.num_features, o.hidden, task.num_classes, o.layers, first)) {
+    const std::int64_t width = sum.columns;
     const double gather =
         limits.gather(std::min<std::int64_t>(1024, width * element), task.num_nodes * width * element);
     if (!(gather > 0)) return std::numeric_limits<double>::quiet_NaN();

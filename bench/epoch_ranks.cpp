@@ -77,8 +77,11 @@ void print_simulation(const Json& one, bool keeps_input, const AggregationRates&
                            : keeps_input                  ? FirstInput::kKept
                                                           : FirstInput::kDropped;
   std::vector<AggregationSizes> products;
-  for (const std::int64_t columns : gcn_sums(features, hidden, classes, layers, first))
-    products.push_back({.nodes = size("nodes"), .edges = size("edges"), .columns = columns});
+  for (const GcnSum& sum : gcn_sums(features, hidden, classes, layers, first))
+    products.push_back({.nodes = size("nodes"),
+                        .edges = size("edges"),
+                        .columns = sum.columns,
+                        .x_on_all_ranks = sum.of_features});
   const std::int64_t parameters = features * hidden + (layers - 2) * hidden * hidden + hidden * classes;
   const double ms = number(one, "epoch_ms");
   for (const int ranks : {2, 4, 8, 16, 64}) {

@@ -13,8 +13,14 @@ enum class FirstInput {
   kKept,     // dense features without: A X is computed before training
 };
 
-/// The columns of the sums over neighbours, of forward and backward, as GcnConv chooses them.
-std::vector<std::int64_t> gcn_sums(std::int64_t features, std::int64_t hidden, std::int64_t classes,
-                                   std::int64_t layers, FirstInput first);
+/// A sum over neighbours.
+struct GcnSum {
+  std::int64_t columns;
+  bool of_features;  // A X: over ranks, each has X of all nodes
+};
+
+/// The sums of forward and backward, as GcnConv chooses them.
+std::vector<GcnSum> gcn_sums(std::int64_t features, std::int64_t hidden, std::int64_t classes,
+                             std::int64_t layers, FirstInput first);
 
 }  // namespace rodeo::bench

@@ -41,6 +41,7 @@ AggregationTime gathered_cost(const AggregationSizes& sizes, double received, co
   const double read = local + received / 4;
   out.product_ms =
       sizes.imbalance * product_ms(sizes, static_cast<double>(sizes.edges) / p, read, row, rates);
+  if (sizes.x_on_all_ranks) return out;
   // A score for each head of attention travels with a row.
   out.bytes_received = received * (row + row_bytes(sizes, static_cast<double>(sizes.heads)));
   out.exchange_ms = receive_ms(out.bytes_received, sizes.ranks, rates);

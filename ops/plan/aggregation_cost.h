@@ -17,6 +17,7 @@ struct AggregationSizes {
   std::size_t weight_bytes = 0;  // of an edge; 0: a sum without edge weights
   double halo_fraction = 1;      // of the rows of other ranks, how many the edges of a rank read
   double imbalance = 1;          // the largest cost of a rank, over the mean
+  bool x_on_all_ranks = false;   // nothing is exchanged
 };
 
 /// Measured on H200 GPUs of one host, in docs/benchmarks: SpMM in f32 without weights on reddit-like and

@@ -21,7 +21,8 @@ struct SimulatedStep {
 
 /// A step on `ranks` GPUs. Products with weights shrink by the number of ranks, sums as predict_aggregation
 /// says, and each product is in its fastest form. `products` are all of forward and backward, with any number
-/// of ranks. Gradients of `parameters` values of 4 bytes are summed.
+/// of ranks. An X that is on all ranks is dropped out in whole by each. Gradients of `parameters` values of
+/// 4 bytes are summed.
 SimulatedStep simulate_step(const StepTimes& one_gpu, const std::vector<AggregationSizes>& products,
                             std::int64_t parameters, int ranks, const AggregationRates& rates = {});
 

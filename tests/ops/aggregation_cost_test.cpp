@@ -137,5 +137,22 @@ TEST(OpsAggregationCost, SimulatedStepsShrinkWithTheRanks) {
   }
 }
 
+// The product is that of gathered rows; each rank drops out the rows of others, too.
+TEST(OpsAggregationCost, AnInputOnAllRanksIsNotExchanged) {
+  const AggregationRates rates;
+  AggregationSizes sizes = reddit(2, 128);
+  const double exchanged = gathered_cost(sizes, 116'482, rates).product_ms;
+  sizes.x_on_all_ranks = true;
+  const AggregationTime time = predict_aggregation(Aggregation::kRows, sizes);
+  EXPECT_NEAR(time.product_ms, exchanged, 1e-4 * exchanged);
+  EXPECT_EQ(time.exchange_ms, 0);
+  EXPECT_EQ(time.bytes_received, 0);
+  const StepTimes one{.sparse_ms = 4, .gemm_ms = 2, .other_ms = 1};
+  EXPECT_EQ(simulate_step(one, {sizes}, 0, 1).ms(), 7);
+  const SimulatedStep two = simulate_step(one, {sizes}, 0, 2);
+  EXPECT_NEAR(two.parts.other_ms, 0.5 + 232'965 / 2. * 128 * 4 / rates.copy_bytes, 1e-9);
+  EXPECT_NEAR(two.exchange_ms, rates.exchange_ms, 1e-9);  // gradients
+}
+
 }  // namespace
 }  // namespace rodeo::test
