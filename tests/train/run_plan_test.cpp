@@ -73,6 +73,24 @@ TEST(TrainRunPlan, PeersHoldAPartOfTheFeatures) {
             "graph on the device, features cut among 4 ranks, 10.00 GiB each (auto: ");
 }
 
+// 40 GiB of features, with 10 of the graph in 60 % of the device: of 90 for one rank, of 53 for two.
+TEST(TrainRunPlan, AutoCutsFeaturesAmongTheGpusOfAHost) {
+  const auto of_ranks = [](std::int64_t device, int ranks, int of_host, Device on = kGpu) {
+    const Room room{on, device * kGiB, 500 * kGiB, of_host, ranks};
+    return names(choose_tiers(options(), kNeeds, room, ""));
+  };
+  EXPECT_EQ(of_ranks(200, 2, 2).front(), "device device");
+  EXPECT_EQ(of_ranks(80, 2, 2).front(), "host device in pieces");
+  EXPECT_EQ(of_ranks(60, 2, 2),
+            (Names{"device peers", "host peers", "device host", "host host", "device disk", "host disk"}));
+  EXPECT_EQ(of_ranks(40, 2, 2).front(), "host peers") << "21 GiB are at most 60 % of 40, 31 are not";
+  EXPECT_EQ(of_ranks(34, 2, 2).front(), "host host") << "a half of the features has no room";
+  EXPECT_EQ(of_ranks(36, 4, 4).front(), "device peers") << "a quarter has";
+  EXPECT_EQ(of_ranks(60, 1, 1).front(), "device host") << "no peers";
+  EXPECT_EQ(of_ranks(60, 4, 2).front(), "device host") << "peers of other hosts are slower than its memory";
+  EXPECT_EQ(of_ranks(60, 2, 2, kCpu).front(), "device host") << "ranks share the memory of their host";
+}
+
 TEST(TrainRunPlan, FeaturesThatCannotStayOnDisk) {
   const std::string reason = "x.h5: /x is compressed";
   EXPECT_EQ(chosen(60, 500, options(), reason), (Names{"device host", "host host"}));

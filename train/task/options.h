@@ -29,7 +29,7 @@ enum class FeaturesOn {
   kDevice,
   kHost,   // in page-locked memory
   kDisk,   // in the file
-  kPeers,  // each rank has a part on its device, and the ranks send each other rows; not for kAuto
+  kPeers,  // each rank has a part on its device, and the ranks send each other rows
 };
 template <>
 inline constexpr auto kEnumNames<FeaturesOn> = enum_names<FeaturesOn>({{FeaturesOn::kAuto, "auto"},

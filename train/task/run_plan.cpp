@@ -19,12 +19,12 @@ struct Pair {
   FeaturesOn features;
   GraphOn graph;
 };
-// From fast to slow. A batch reads more bytes of features than of the graph. Peers are by name alone.
+// From fast to slow. A batch reads more bytes of features than of the graph.
 constexpr Pair kFromFastToSlow[] = {
     {FeaturesOn::kDevice, GraphOn::kDevice}, {FeaturesOn::kDevice, GraphOn::kHost},
+    {FeaturesOn::kPeers, GraphOn::kDevice},  {FeaturesOn::kPeers, GraphOn::kHost},
     {FeaturesOn::kHost, GraphOn::kDevice},   {FeaturesOn::kHost, GraphOn::kHost},
     {FeaturesOn::kDisk, GraphOn::kDevice},   {FeaturesOn::kDisk, GraphOn::kHost},
-    {FeaturesOn::kPeers, GraphOn::kDevice},  {FeaturesOn::kPeers, GraphOn::kHost},
 };
 
 bool is_at_most(std::int64_t bytes, double fraction, std::int64_t room) {
@@ -176,11 +176,13 @@ std::vector<MemoryTiers> choose_tiers(const TrainOptions& o, const MemoryNeeds& 
   check(o.features_on != FeaturesOn::kDisk || not_on_disk.empty(), "--features-on disk: ", not_on_disk);
   const bool cuda = room.device.is_cuda();
   const bool is_auto = o.features_on == FeaturesOn::kAuto || (cuda && o.graph_on == GraphOn::kAuto);
+  // GPUs of one host read each other faster than its memory. CPUs of one host share its memory.
+  const bool has_peers = cuda && room.ranks > 1 && room.ranks_of_host == room.ranks;
   std::vector<Pair> allowed;
   for (const Pair& at : kFromFastToSlow) {
     const GraphOn graph = cuda ? o.graph_on : GraphOn::kDevice;
     if ((o.features_on == at.features ||
-         (o.features_on == FeaturesOn::kAuto && at.features != FeaturesOn::kPeers)) &&
+         (o.features_on == FeaturesOn::kAuto && (at.features != FeaturesOn::kPeers || has_peers))) &&
         (graph == GraphOn::kAuto || graph == at.graph) &&
         (at.features != FeaturesOn::kDisk || not_on_disk.empty()))
       allowed.push_back(at);

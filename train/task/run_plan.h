@@ -73,7 +73,7 @@ struct MemoryTiers {
 ///   The device holds graph, features and `always` in 60 % of what is free, and builds them in 90 %: the
 ///   rest is for batches. The host holds what it has in 80 %. On the CPU, the graph is on the device. Where
 ///   nothing fits, the device holds as little as possible.
-///   FeaturesOn::kPeers is taken where it is named, not by auto.
+///   FeaturesOn::kPeers is taken by auto where several ranks have a GPU each of one host.
 ///   not_on_disk: as DataHeader's
 /// Throws Error where auto finds no tier: features larger than the host's memory that cannot stay on disk;
 /// for FeaturesOn::kDisk, the reason why they cannot.

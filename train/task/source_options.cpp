@@ -22,7 +22,8 @@ void add_batches_of_nodes(OptionGroup training) {
   training.under(kKernels).choice(
       kRun | kInBatches, "features-on", field(&TrainOptions::features_on),
       "With --batch, where features are: on the device, in page-locked host memory, in the file, or "
-      "cut among the devices of several ranks (peers); auto: the first of the other three that has room");
+      "cut among the devices of several ranks (peers); auto: on the device, cut among the GPUs of a host, in "
+      "host memory or in the file, the first that has room");
   training.under(kKernels).choice(
       kRun | kInBatches, "graph-on", field(&TrainOptions::graph_on),
       "With --batch, where the edges are that neighbours are sampled from; auto: on the device, "
