@@ -40,7 +40,7 @@ namespace {
 
 /// The nodes whose features the rank draws: its own with peers, else all.
 std::shared_ptr<const NodePartition> feature_rows(const SampleSettings& s, std::int64_t nodes) {
-  return cut_features(nodes, s.features_on == FeaturesOn::kPeers ? s.ranks : Communicator());
+  return equal_parts(nodes, s.features_on == FeaturesOn::kPeers ? s.ranks : Communicator());
 }
 
 /// Moves the features to the host or says that they are cut among ranks, and counts which rows batches read:
@@ -53,7 +53,7 @@ std::string place_features(const SampleSettings& s, SampleData& data) {
   TrainOptions options;
   options.feature_cache_mib = s.cache_mib;
   if (s.features_on == FeaturesOn::kPeers) {
-    data.peers = std::make_shared<PeerFeatures>(data.x, feature_rows(s, data.graph.rows()));
+    data.peers = std::make_shared<PeerRows>(data.x, feature_rows(s, data.graph.rows()));
     return describe(*data.peers, hottest_rows(*data.peers, batches, options));
   }
   const Tensor x = page_locked_of_host(data.x.shape(), data.x.dtype(), s.device, s.ranks);

@@ -11,9 +11,9 @@
 #include "datasets/hetero_dataset.h"
 #include "datasets/neighbor_sampler.h"
 #include "models/sage.h"
+#include "ops/peer_rows.h"
 #include "ops/row_cache.h"
 #include "train/task/options.h"
-#include "train/task/peer_features.h"
 #include "train/trainer.h"
 
 namespace rodeo::bench {
@@ -41,8 +41,8 @@ struct SampleData {
   Tensor label = {};  // i64 [nodes]
   Tensor train = {};  // i64 [k], on the host
   RowCache cache = {};
-  std::shared_ptr<PeerFeatures> peers = {};  // with FeaturesOn::kPeers
-  HeteroDataset hetero = {};                 // with types: the graph, instead of all but the name
+  std::shared_ptr<PeerRows> peers = {};  // with FeaturesOn::kPeers
+  HeteroDataset hetero = {};             // with types: the graph, instead of all but the name
 };
 
 /// A model and its training. Over ranks each batch is cut into fractions, and gradients are summed. Models of

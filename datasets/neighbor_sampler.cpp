@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "datasets/relation_sampler.h"
+#include "ops/all_rows.h"
 #include "ops/sample_neighbors.h"
 
 namespace rodeo {
@@ -84,7 +85,7 @@ std::vector<std::int64_t> NeighborSampler::first_edges() const {
 SampledBatch NeighborSampler::sample(const Tensor& targets, std::int64_t epoch, std::int64_t batch) const {
   const bool of_type = relations_ && relations_->target >= 0;
   checked_nodes("neighbor_sampler", targets,
-                of_type ? relations_->graph.num_nodes(relations_->target) : graph_.cols());
+                of_type ? relations_->graph.num_nodes(relations_->target) : all_rows(graph_).nodes);
   return sample_checked(targets.to(graph_.device()), epoch, batch);
 }
 
@@ -92,6 +93,7 @@ SampledBatch NeighborSampler::sample_checked(const Tensor& targets, std::int64_t
                                              std::int64_t batch) const {
   check(epoch >= 0 && batch >= 0, "[neighbor_sampler] epoch and batch must not be negative");
   if (relations_) return sample_relations(*relations_, options_, marks_, targets, epoch, batch);
+  const std::int64_t all = all_rows(graph_).nodes;
   std::vector<NeighborSample> samples;
   Tensor nodes = targets,
          count = Tensor::full({1}, static_cast<double>(targets.numel()), DType::kI64, graph_.device());
@@ -101,7 +103,7 @@ SampledBatch NeighborSampler::sample_checked(const Tensor& targets, std::int64_t
     samples.push_back(sample_neighbors(
         graph_, nodes, count, {.fanout = options_.fanout[hop], .replace = options_.replace}, key, marks_));
     // Sizes are known on the device alone. Nodes are different, so that no layer has more than the graph.
-    nodes = samples.back().nodes.slice(0, std::min(samples.back().nodes.numel(), graph_.rows()));
+    nodes = samples.back().nodes.slice(0, std::min(samples.back().nodes.numel(), all));
     count = samples.back().num_nodes;
   }
   SampledBatch out{std::vector<Block>(samples.size()), targets};

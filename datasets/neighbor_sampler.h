@@ -22,8 +22,9 @@ struct SampledRelations;
 /// its memory.
 class NeighborSampler {
  public:
-  /// graph [n, n]: rows are destinations. Throws Error for a graph that is not square, no fan-outs, more than
-  /// 255 of them, and a fan-out of 0 or below -1.
+  /// graph [n, n]: rows are destinations. Of a graph that is sharded over ranks, targets and samples are
+  /// those of the whole graph, and this constructor and sample() are collective calls. Throws Error for a
+  /// graph that is not square, no fan-outs, more than 255 of them, and a fan-out of 0 or below -1.
   NeighborSampler(const Adjacency& graph, NeighborSamplerOptions options);
 
   /// By relations: a fan-out is of each relation that leads to a node. Targets are nodes of type `target`,

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "ops/all_rows.h"
 #include "ops/copy_padded.h"
 
 namespace rodeo {
@@ -18,13 +19,14 @@ PaddedBatch::PaddedBatch(const Adjacency& graph, const NeighborSamplerOptions& o
   check(std::ranges::none_of(options.fanout, [](auto fanout) { return fanout == kAllNeighbors; }),
         "[padded_batch] a batch with all neighbours has no largest size: give each layer a fan-out");
   const Device device = graph.device();
+  const AllRows whole = all_rows(graph);
   const std::size_t layers = options.fanout.size();
   padded_ = {std::vector<Block>(layers), Tensor::zeros({targets}, DType::kI64, device)};
   std::int64_t nodes = targets;
   for (std::size_t hop = 0; hop < layers; ++hop) {
     std::int64_t edges = options.fanout[hop] * nodes;
-    if (!options.replace) edges = std::min(edges, graph.num_edges());
-    const std::int64_t sources = std::min(graph.rows(), nodes + edges);
+    if (!options.replace) edges = std::min(edges, whole.edges);
+    const std::int64_t sources = std::min(whole.nodes, nodes + edges);
     graphs_.emplace_back(nodes, sources, edges, device);
     padded_.blocks[layers - 1 - hop] = {graphs_.back().adj(), Tensor::zeros({edges}, DType::kI64, device),
                                         Tensor::zeros({sources}, DType::kI64, device)};
@@ -32,7 +34,7 @@ PaddedBatch::PaddedBatch(const Adjacency& graph, const NeighborSamplerOptions& o
   }
   std::ranges::reverse(graphs_);
   std::vector<std::int64_t> filler(static_cast<std::size_t>(nodes));
-  for (std::int64_t i = 0; i < nodes; ++i) filler[i] = i % std::min(kFillerNodes, graph.rows());
+  for (std::int64_t i = 0; i < nodes; ++i) filler[i] = i % std::min(kFillerNodes, whole.nodes);
   filler_ = Tensor::from(filler, device);
 }
 

@@ -1,5 +1,6 @@
 #include "ops/gcn_norm.h"
 
+#include "ops/all_rows.h"
 #include "ops/checks.h"
 #include "ops/convert.h"
 #include "ops/kernels/dense.h"
@@ -29,7 +30,7 @@ GcnGraph gcn_norm(const Adjacency& adj, const Tensor& weight, DType dtype) {
 }
 
 Tensor row_degrees(const GcnGraph& graph) {
-  const std::vector<std::int64_t> row_ptr = graph.adj.csr().row_ptr.to_vector<std::int64_t>();
+  const std::vector<std::int64_t> row_ptr = all_rows(graph.adj).row_ptr.to_vector<std::int64_t>();
   std::vector<double> degree(row_ptr.size() - 1);
   for (std::size_t i = 0; i < degree.size(); ++i)
     degree[i] = static_cast<double>(row_ptr[i + 1] - row_ptr[i]);
@@ -43,7 +44,7 @@ GcnBlock gcn_block(const GcnGraph& whole, const Tensor& degree, const Adjacency&
         targets, " x ", block.cols());
   check_shape("gcn_block", "sources", sources, {block.cols()});
   check_shape("gcn_block", "edge_ids", edge_ids, {block.num_edges()});
-  check_shape("gcn_block", "degree", degree, {whole.adj.rows()});
+  check_shape("gcn_block", "degree", degree, whole.scale.shape());
   const Tensor nodes = sources.slice(0, targets);
   GcnBlock out{.adj = block,
                .weight = whole.weight.defined() ? take(whole.weight, edge_ids) : Tensor(),

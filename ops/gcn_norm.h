@@ -42,7 +42,8 @@ struct GcnBlock {
 };
 
 /// [rows] the number of edges of each row of graph.adj, in the dtype of graph.scale: what gcn_block() needs,
-/// computed once.
+/// computed once. Of a graph that is sharded over ranks, of all its rows, as graph.scale must be: a
+/// collective call.
 Tensor row_degrees(const GcnGraph& graph);
 /// The normalised block.
 ///   degree    row_degrees(whole)

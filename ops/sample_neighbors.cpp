@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ops/all_rows.h"
 #include "ops/checks.h"
 #include "ops/convert.h"
 #include "ops/kernels/graph.h"
@@ -21,7 +22,8 @@ void check_inputs(const Adjacency& graph, const Tensor& targets, const Tensor& n
   check(is(targets, DType::kI64, -1), "[sample_neighbors] targets must be i64 [t] on ", graph.device());
   check(is(num_targets, DType::kI64, 1), "[sample_neighbors] num_targets must be i64 [1] on ",
         graph.device());
-  check(is(marks, DType::kI32, graph.cols()), "[sample_neighbors] marks must be those of make_node_marks()");
+  check(is(marks, DType::kI32, all_rows(graph).nodes),
+        "[sample_neighbors] marks must be those of make_node_marks()");
   check(options.fanout > 0 || options.fanout == kAllNeighbors,
         "[sample_neighbors] a fan-out must be positive, or -1 for all neighbours, got ", options.fanout);
   check(!options.replace || options.fanout > 0,
@@ -33,7 +35,7 @@ void check_inputs(const Adjacency& graph, const Tensor& targets, const Tensor& n
 }  // namespace
 
 Tensor make_node_marks(const Adjacency& graph) {
-  return Tensor::full({graph.cols()}, kUnmarked, DType::kI32, graph.device());
+  return Tensor::full({all_rows(graph).nodes}, kUnmarked, DType::kI32, graph.device());
 }
 
 namespace {
@@ -44,25 +46,30 @@ NeighborSample draw_edges(const Adjacency& graph, const Tensor& rows, const Tens
                           std::int64_t targets, const SampleOptions& options, const SampleKey& key) {
   const Device device = graph.device();
   const std::int64_t r = rows.numel();
+  const AllRows known = all_rows(graph);
+  const Csr csr = known.columns ? Csr{known.nodes, known.nodes, known.row_ptr, {}} : graph.csr();
   NeighborSample sample{.row_ptr = r > 0 ? Tensor::empty({r + 1}, DType::kI64, device)
                                          : Tensor::zeros({1}, DType::kI64, device),
                         .col = {},
                         .edge_ids = {},
                         .nodes = {},
                         .num_nodes = Tensor::zeros({1}, DType::kI64, device)};
-  if (r > 0) kernels::sample_row_ptr.on(device)(graph.csr(), rows, num_rows, options, sample.row_ptr);
+  if (r > 0) kernels::sample_row_ptr.on(device)(csr, rows, num_rows, options, sample.row_ptr);
+  const auto used = [&] { return sample.row_ptr.slice(r, r + 1).to_vector<std::int64_t>()[0]; };
   const bool all = options.fanout == kAllNeighbors;
-  const std::int64_t capacity = r == 0 ? 0
-                                : all  ? sample.row_ptr.slice(r, r + 1).to_vector<std::int64_t>()[0]
-                                       : std::min(options.fanout, kMost) * r;
+  const std::int64_t capacity = r == 0 ? 0 : all ? used() : std::min(options.fanout, kMost) * r;
   check(capacity <= kMost - targets, "[sample_neighbors] ", targets, " targets with up to ", capacity,
         " edges are more than 2^31 - 1: use a smaller batch or smaller fan-outs");
   sample.col = Tensor::empty({capacity}, DType::kI32, device);
   sample.edge_ids = Tensor::empty({capacity}, DType::kI64, device);
   sample.nodes = Tensor::empty({targets + capacity}, DType::kI64, device);
   if (capacity > 0)
-    kernels::sample_edges.on(device)(graph.csr(), rows, num_rows, options, key, sample.row_ptr,
-                                     sample.edge_ids, sample.col);
+    kernels::sample_edges.on(device)(csr, rows, num_rows, options, key, sample.row_ptr, sample.edge_ids,
+                                     sample.col);
+  if (known.columns) {  // also with no edges: the other ranks read theirs
+    const std::int64_t edges = capacity > 0 ? used() : 0;
+    sample.col.slice(0, edges).copy_from(known.columns->read(sample.edge_ids.slice(0, edges)));
+  }
   return sample;
 }
 

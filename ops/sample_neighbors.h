@@ -8,7 +8,7 @@
 namespace rodeo {
 
 /// Marks of nodes while they are numbered: i32 [nodes], all kUnmarked before and after a call.
-///   graph  [rows, nodes]
+///   graph  [rows, nodes], or sharded over ranks: then of the nodes of all
 /// Deterministic. Throws Error if there is no memory for it.
 Tensor make_node_marks(const Adjacency& graph);
 
@@ -16,8 +16,10 @@ Tensor make_node_marks(const Adjacency& graph);
 ///   graph        [n, n]; row i holds the edges into node i
 ///   targets      i64 [t], different nodes in [0, n); only the first num_targets[0] of them are used
 ///   num_targets  i64 [1], on the device of the graph
-/// Nothing waits for the device: the arrays of the result have the sizes that the fan-out allows, and say
-/// themselves how much of them is used. With kAllNeighbors the host waits once, for the number of edges.
+/// Of a graph that is sharded over ranks, each draws the edges of any targets, and the ranks that have these
+/// edges send it their sources: a collective call, with the result of the whole graph. The host waits then.
+/// Else nothing waits for the device: the arrays of the result have the sizes that the fan-out allows, and
+/// say themselves how much of them is used. With kAllNeighbors the host waits once, for the number of edges.
 ///
 /// Without replacement (Floyd's algorithm; Bentley, Floyd, "Programming pearls: a sample of brilliance",
 /// CACM 1987) a row of at most `fanout` edges is taken whole, in its order; else every subset of `fanout`

@@ -37,7 +37,7 @@ void sample_edges(const Csr& a, const Tensor& targets, const Tensor& num_targets
   const auto *begin = a.row_ptr.data<std::int64_t>(), *target = targets.data<std::int64_t>(),
              *to = row_ptr.data<std::int64_t>();
   auto* out = edge_ids.data<std::int64_t>();
-  const auto* source = a.col.data<std::int32_t>();
+  const auto* source = a.col.defined() ? a.col.data<std::int32_t>() : nullptr;
   auto* col = sources.data<std::int32_t>();
 #pragma omp parallel for schedule(dynamic, 64)
   for (std::int64_t i = 0; i < *num_targets.data<std::int64_t>(); ++i) {
@@ -52,7 +52,8 @@ void sample_edges(const Csr& a, const Tensor& targets, const Tensor& num_targets
       for (std::int64_t j = 0; j < count; ++j) row[j] = first + j;
     else
       sample_row(first, degree, node, key, count, row);
-    for (std::int64_t j = 0; j < count; ++j) col[to[i] + j] = source[row[j]];
+    if (source)
+      for (std::int64_t j = 0; j < count; ++j) col[to[i] + j] = source[row[j]];
   }
 }
 

@@ -30,7 +30,7 @@ std::shared_ptr<const MiniBatchTraining> make_batches(const TrainOptions& option
     return out;
   }
   if (task.feature_rows) {
-    const auto from = std::make_shared<PeerFeatures>(task.x.input().value(), task.feature_rows);
+    const auto from = std::make_shared<PeerRows>(task.x.input().value(), task.feature_rows);
     out->features = describe(*from, hottest_rows(*from, *out, options));
     out->read_features = [from](const Tensor& index) { return [from, index] { return from->read(index); }; };
     return out;

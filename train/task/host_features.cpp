@@ -151,7 +151,7 @@ HottestRows hottest_rows(DiskFeatures& x, const MiniBatchTraining& training, con
   return out;
 }
 
-HottestRows hottest_rows(PeerFeatures& x, const MiniBatchTraining& training, const TrainOptions& options) {
+HottestRows hottest_rows(PeerRows& x, const MiniBatchTraining& training, const TrainOptions& options) {
   const NodePartition& nodes = x.nodes();
   const std::int64_t rows = nodes.num_nodes(), most = std::ranges::max(nodes.rows());
   const DType dtype = x.own().dtype();
@@ -185,7 +185,7 @@ std::string describe(const DiskFeatures& x, const HottestRows& hottest) {
   return with_cache("in the file, " + format_bytes(bytes), hottest, x.shape()[0], x.device());
 }
 
-std::string describe(const PeerFeatures& x, const HottestRows& hottest) {
+std::string describe(const PeerRows& x, const HottestRows& hottest) {
   const NodePartition& nodes = x.nodes();
   std::string place = fmt::format("cut among {} ranks, {} on this one", nodes.ranks().size(),
                                   format_bytes(static_cast<double>(x.own().nbytes())));

@@ -5,13 +5,13 @@
 
 #include <string>
 
+#include "ops/peer_rows.h"
 #include "ops/row_cache.h"
 #include "train/mini_batches.h"
 #include "train/task/data_source.h"
 #include "train/task/disk_features.h"
 #include "train/task/feature_form.h"
 #include "train/task/options.h"
-#include "train/task/peer_features.h"
 
 namespace rodeo {
 
@@ -39,7 +39,7 @@ HottestRows hottest_rows(const Tensor& x, const MiniBatchTraining& training, con
 HottestRows hottest_rows(DiskFeatures& x, const MiniBatchTraining& training, const TrainOptions& options);
 /// The cache of rows of other ranks; `x` is given the cache. It has as many rows on all ranks: those that the
 /// rank with the least memory has room for. `share` is of the reads of such rows. A collective call.
-HottestRows hottest_rows(PeerFeatures& x, const MiniBatchTraining& training, const TrainOptions& options);
+HottestRows hottest_rows(PeerRows& x, const MiniBatchTraining& training, const TrainOptions& options);
 
 /// "in host memory, page-locked 26.50 GiB; the device has 31.2 % of the rows, for 78.4 % of the reads".
 /// ranks: of the host, which share x.
@@ -48,6 +48,6 @@ std::string describe(const Tensor& x, const HottestRows& hottest, int ranks = 1)
 std::string describe(const DiskFeatures& x, const HottestRows& hottest);
 /// "cut among 2 ranks, 13.25 GiB on this one, which has 12.3 % of the other rows too, for 60.1 % of their
 /// reads"
-std::string describe(const PeerFeatures& x, const HottestRows& hottest);
+std::string describe(const PeerRows& x, const HottestRows& hottest);
 
 }  // namespace rodeo

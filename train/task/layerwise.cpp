@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "ops/all_rows.h"
 #include "ops/combine.h"
 #include "ops/gather_rows.h"
 #include "train/read_ahead.h"
@@ -14,14 +15,15 @@ namespace {
 
 std::vector<std::int64_t> chunk_begins(const Adjacency& graph, std::int64_t chunk) {
   check(chunk >= 1, "[layerwise] a chunk must have at least 1 row, got ", chunk);
-  const std::vector<std::int64_t> row_ptr = graph.csr().row_ptr.to_vector<std::int64_t>();
+  const AllRows whole = all_rows(graph);
+  const std::vector<std::int64_t> row_ptr = whole.row_ptr.to_vector<std::int64_t>();
   std::vector<std::int64_t> begin{0};
   const auto size = [&](std::int64_t end) {
     return row_ptr[end] - row_ptr[begin.back()] + end - begin.back();
   };
-  for (std::int64_t row = 0; row < graph.rows(); ++row)
+  for (std::int64_t row = 0; row < whole.nodes; ++row)
     if (row > begin.back() && size(row + 1) > chunk) begin.push_back(row);
-  begin.push_back(graph.rows());
+  begin.push_back(whole.nodes);
   return begin;
 }
 
@@ -63,7 +65,7 @@ Tensor over_chunks(const Communicator& ranks, const std::vector<std::int64_t>& b
 LayerwiseEvaluation::LayerwiseEvaluation(const Adjacency& graph, Tensor x, LayerwiseModel model,
                                          std::int64_t chunk, Communicator ranks)
     : x_(std::move(x)),
-      nodes_(counted(graph.rows(), graph.device())),
+      nodes_(counted(all_rows(graph).nodes, graph.device())),
       model_(std::move(model)),
       sampler_(graph, {.fanout = {kAllNeighbors}}),
       begin_(chunk_begins(graph, chunk)),

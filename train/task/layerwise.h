@@ -34,9 +34,10 @@ class LayerwiseEvaluation {
  public:
   static constexpr std::int64_t kChunk = std::int64_t{1} << 19;
 
-  /// graph [n, n], x [n, in] on one device. A chunk has as many rows as have `chunk` rows and edges together,
-  /// at least one. Over ranks, which have all of these, a rank computes a share of the chunks and sends their
-  /// rows to the others. Throws Error for a model without layers and for chunk < 1.
+  /// graph [n, n], or sharded over `ranks`; x [n, in] on its device. A chunk has as many rows as have `chunk`
+  /// rows and edges together, at least one. Over ranks, which have all of these, a rank computes a share of
+  /// the chunks and sends their rows to the others. Throws Error for a model without layers and for chunk
+  /// < 1.
   LayerwiseEvaluation(const Adjacency& graph, Tensor x, LayerwiseModel model, std::int64_t chunk = kChunk,
                       Communicator ranks = {});
 

@@ -41,7 +41,7 @@ ChosenFeatures convert_at(const MemoryTiers& at, NodeTask& task, Dataset& datase
     return convert_features(dataset, scale, options, FeatureForm::kDense, device);
   const FeatureRows from{std::exchange(dataset.x, {}), file};
   if (at.features == FeaturesOn::kPeers) {
-    task.feature_rows = cut_features(rows, ranks);
+    task.feature_rows = equal_parts(rows, ranks);
     const NodePartition& own = *task.feature_rows;
     ChosenFeatures out =
         features_in_pieces(from, own.first_row(), own.num_rows(), columns, scale, options, device);

@@ -38,7 +38,7 @@ __global__ void sample_counts_kernel(const std::int64_t* begin, const std::int64
 // What the kernels that sample edges read and write.
 struct Sampling {
   const std::int64_t* begin;   // of the graph's rows
-  const std::int32_t* source;  // of the graph's edges
+  const std::int32_t* source;  // of the graph's edges; null: other ranks have them
   const std::int64_t *target, *num_targets;
   SampleKey key;
   const std::int64_t* row_ptr;
@@ -82,6 +82,7 @@ __global__ void sample_edges_kernel(Sampling s, bool replace) {
     for (std::int64_t j = lane; j < count; j += kWarp) out[j] = first + j;
   else
     sample_row(first, degree, node, s.key, count, out);
+  if (!s.source) return;
   __syncwarp();
   for (std::int64_t j = lane; j < count; j += kWarp) s.col[s.row_ptr[i] + j] = s.source[out[j]];
 }
@@ -112,7 +113,7 @@ __global__ void sample_few_edges_kernel(Sampling s, int fanout) {
     }
   if (lane >= count) return;
   s.edge[at + lane] = first + chosen;
-  s.col[at + lane] = s.source[first + chosen];
+  if (s.source) s.col[at + lane] = s.source[first + chosen];
 }
 
 // What the kernels that number sources read and write. A mark is a target's number, or else t + the position
@@ -191,7 +192,7 @@ void sample_edges(const Csr& a, const Tensor& targets, const Tensor& num_targets
                   const SampleOptions& options, const SampleKey& key, const Tensor& row_ptr,
                   const Tensor& edge_ids, const Tensor& sources) {
   const Sampling s{a.row_ptr.data<std::int64_t>(),
-                   a.col.data<std::int32_t>(),
+                   a.col.defined() ? a.col.data<std::int32_t>() : nullptr,
                    targets.data<std::int64_t>(),
                    num_targets.data<std::int64_t>(),
                    key,

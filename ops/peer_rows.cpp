@@ -1,4 +1,4 @@
-#include "train/task/peer_features.h"
+#include "ops/peer_rows.h"
 
 #include <algorithm>
 #include <limits>
@@ -10,27 +10,39 @@
 #include "ops/id_ranges.h"
 
 namespace rodeo {
+namespace {
 
-std::shared_ptr<const NodePartition> cut_features(std::int64_t rows, const Communicator& ranks) {
+Tensor rows_at(const Tensor& x, const Tensor& index) {
+  return x.rank() == 1 ? take(x, index) : gather_rows(x, index);
+}
+
+}  // namespace
+
+std::shared_ptr<const NodePartition> equal_parts(std::int64_t rows, const Communicator& ranks) {
+  check(rows >= 0, "[equal_parts] rows must not be negative, got ", rows);
   std::vector<std::int64_t> counts;
   for (std::int64_t r = 0; r < ranks.size(); ++r)
     counts.push_back((r + 1) * rows / ranks.size() - r * rows / ranks.size());
   return std::make_shared<const NodePartition>(ranks, std::move(counts), /*alignment=*/1);
 }
 
-PeerFeatures::PeerFeatures(Tensor own, std::shared_ptr<const NodePartition> nodes)
+PeerRows::PeerRows(Tensor own, std::shared_ptr<const NodePartition> nodes)
     : nodes_(std::move(nodes)), own_(std::move(own)), begin_{0} {
-  check(own_.rank() == 2 && own_.dim(0) == nodes_->num_rows(), "[peer_features] the rank has ",
-        nodes_->num_rows(), " rows, got ", own_.shape());
+  check((own_.rank() == 1 || own_.rank() == 2) && own_.dim(0) == nodes_->num_rows(),
+        "[peer_rows] the rank has ", nodes_->num_rows(), " rows, got ", own_.shape());
   for (const std::int64_t rows : nodes_->rows()) begin_.push_back(begin_.back() + rows);
 }
 
-void PeerFeatures::set_cache(RowCache cache) {
+Shape PeerRows::with_rows(std::int64_t rows) const {
+  return own_.rank() == 1 ? Shape{rows} : Shape{rows, own_.dim(1)};
+}
+
+void PeerRows::set_cache(RowCache cache) {
   const std::int64_t nodes = nodes_->num_nodes(), rows = cache.rows.dim(0);
-  check(cache.slot.numel() == nodes && cache.rows.dim(1) == own_.dim(1) &&
+  check(cache.slot.numel() == nodes && cache.rows.shape() == with_rows(rows) &&
             cache.rows.dtype() == own_.dtype() && cache.rows.device() == own_.device(),
-        "[peer_features] the cache is not one of ", shape(), " ", own_.dtype(), " on ", own_.device());
-  check(nodes + rows <= std::numeric_limits<std::int32_t>::max(), "[peer_features] ", nodes,
+        "[peer_rows] the cache is not one of ", shape(), " ", own_.dtype(), " on ", own_.device());
+  check(nodes + rows <= std::numeric_limits<std::int32_t>::max(), "[peer_rows] ", nodes,
         " rows and a cache of ", rows, " are more than 2^31 - 1 together: give a smaller --feature-cache");
   std::vector<std::int32_t> place = cache.slot.to_vector<std::int32_t>();
   for (std::int64_t i = 0; i < nodes; ++i)
@@ -41,7 +53,7 @@ void PeerFeatures::set_cache(RowCache cache) {
   cache_ = {std::move(cache.rows), {}};
 }
 
-Tensor PeerFeatures::read(const Tensor& index) const {
+Tensor PeerRows::read(const Tensor& index) const {
   const Communicator& ranks = nodes_->ranks();
   const Tensor places = place_.defined() ? take(place_, index).to(DType::kI64) : index;
   const auto [begin, order] = group_by_range(places, begin_);
@@ -54,21 +66,21 @@ Tensor PeerFeatures::read(const Tensor& index) const {
   for (int r = 0; r < ranks.size(); ++r) asked.push_back(begin[r + 1] - begin[r]);
   const std::vector<std::int64_t> wanted = ranks.all_to_all(Tensor::from(asked)).to_vector<std::int64_t>();
   const std::int64_t exchanged = begin[ranks.size()], all = index.numel();
-  const Tensor sent = gather_rows(own_, ranks.all_to_all(rows.slice(0, exchanged), asked, wanted));
+  const Tensor sent = rows_at(own_, ranks.all_to_all(rows.slice(0, exchanged), asked, wanted));
   Tensor by_rank = ranks.all_to_all(sent, wanted, asked);
   if (exchanged < all) {
-    const Tensor both = Tensor::empty({all, own_.dim(1)}, own_.dtype(), own_.device());
+    const Tensor both = Tensor::empty(with_rows(all), own_.dtype(), own_.device());
     both.slice(0, exchanged).copy_from(by_rank);
-    both.slice(exchanged, all).copy_from(gather_rows(cache_.rows, rows.slice(exchanged, all)));
+    both.slice(exchanged, all).copy_from(rows_at(cache_.rows, rows.slice(exchanged, all)));
     by_rank = both;
   }
-  return gather_rows(by_rank, inverse_permutation(order).to(DType::kI64));
+  return rows_at(by_rank, inverse_permutation(order).to(DType::kI64));
 }
 
-void PeerFeatures::read_in_pieces(const Tensor& index, const Tensor& rows) const {
+void PeerRows::read_in_pieces(const Tensor& index, const Tensor& rows) const {
   constexpr std::int64_t kBytes = std::int64_t{1} << 26;
   const std::int64_t count = index.numel(),
-                     row_bytes = own_.dim(1) * static_cast<std::int64_t>(size_of(own_.dtype())),
+                     row_bytes = with_rows(1).numel() * static_cast<std::int64_t>(size_of(own_.dtype())),
                      piece = std::max<std::int64_t>(1, kBytes / std::max<std::int64_t>(1, row_bytes));
   for (std::int64_t begin = 0; begin < count; begin += piece) {
     const std::int64_t end = std::min(count, begin + piece);

@@ -1,8 +1,9 @@
-// --features-on peers: features that are cut among ranks have the bits of those that every rank has.
-#include "train/task/peer_features.h"
+// --features-on peers, and graphs that are cut: what is cut among ranks has the bits of what every rank has.
+#include "ops/peer_rows.h"
 
 #include <gtest/gtest.h>
 
+#include "ops/all_rows.h"
 #include "ops/dense.h"
 #include "ops/gather_rows.h"
 #include "ops/row_cache.h"
@@ -22,8 +23,8 @@ Tensor features(std::int64_t rows, DType dtype) {
   return uniform({rows, 5}, -1, 1, {7, 0}, DType::kF32, test::device()).to(dtype);
 }
 
-PeerFeatures cut(const Tensor& x) {
-  const auto nodes = cut_features(x.dim(0), ranks());
+PeerRows cut(const Tensor& x) {
+  const auto nodes = equal_parts(x.dim(0), ranks());
   return {x.slice(nodes->first_row(), nodes->first_row() + nodes->num_rows()).clone(), nodes};
 }
 
@@ -41,7 +42,7 @@ TEST(TrainRankPeers, RowsAreThoseOfTheWholeMatrix) {
     for (const std::int64_t rows : {1, 3, 40, 101}) {
       SCOPED_TRACE(str(rows, " rows ", dtype));
       const Tensor x = features(rows, dtype), index = Tensor::from(index_of_rank(rows), test::device());
-      PeerFeatures peers = cut(x);
+      PeerRows peers = cut(x);
       EXPECT_EQ(peers.shape(), x.shape());
       EXPECT_LE(peers.own().dim(0), (rows + ranks().size() - 1) / ranks().size());
       EXPECT_TRUE(test::same_bits(peers.read(index), gather_rows(x, index)));
@@ -64,7 +65,7 @@ TEST(TrainRankPeers, ExactEvaluationsReadRowsOfPeers) {
   const Dataset data = test::tiny_dataset();
   const Adjacency graph = to_graph(data, test::device()).adj;
   const Tensor x = dense_features(data).to(test::device());
-  const PeerFeatures peers = cut(x);
+  const PeerRows peers = cut(x);
   for (const bool inputs : {false, true})
     for (const std::int64_t chunk : {1, 300, 900, 100'000}) {
       LayerwiseModel model;
@@ -122,6 +123,46 @@ TEST(TrainRankPeers, TrainingHasTheBitsOfFeaturesOnTheDevice) {
   with("standardised", "sage", [](TrainOptions& o) { o.normalize_features = FeatureScaling::kStandard; });
   with(
       "links", "sage", [](TrainOptions& o) { o.batch = 40; }, TaskKind::kLink);
+}
+
+/// The ranks have other rows than those of equal parts: the last one has the rest.
+Adjacency cut(const Adjacency& graph) {
+  const std::int64_t size = ranks().size(), rows = graph.rows() / size / 4 * 4;
+  std::vector<std::int64_t> of_ranks(static_cast<std::size_t>(size), rows);
+  of_ranks.back() = graph.rows() - rows * (size - 1);
+  return cut_graph(graph, std::make_shared<const NodePartition>(ranks(), of_ranks));
+}
+
+void expect_same_batch(const SampledBatch& got, const SampledBatch& want) {
+  ASSERT_EQ(got.blocks.size(), want.blocks.size());
+  for (std::size_t l = 0; l < want.blocks.size(); ++l) {
+    const Block &a = got.blocks[l], &b = want.blocks[l];
+    EXPECT_TRUE(test::same_bits(a.adj.csr().row_ptr, b.adj.csr().row_ptr));
+    EXPECT_TRUE(test::same_bits(a.adj.csr().col, b.adj.csr().col));
+    EXPECT_TRUE(test::same_bits(a.edge_ids, b.edge_ids));
+    EXPECT_TRUE(test::same_bits(a.sources, b.sources));
+  }
+}
+
+// The last rank has no targets, and exchanges all the same.
+TEST(TrainRankPeers, SamplesAreThoseOfTheWholeGraph) {
+  const Adjacency whole = to_graph(test::tiny_dataset(), test::device()).adj, own = cut(whole);
+  const AllRows known = all_rows(own);
+  EXPECT_EQ(known.nodes, whole.rows());
+  EXPECT_EQ(known.edges, whole.num_edges());
+  EXPECT_TRUE(test::same_bits(known.row_ptr, whole.csr().row_ptr));
+  EXPECT_LE(own.num_edges() * ranks().size(), 1.5 * static_cast<double>(whole.num_edges()));
+  for (const NeighborSamplerOptions& options :
+       {NeighborSamplerOptions{{4, 3}}, NeighborSamplerOptions{{3, kAllNeighbors, 2}},
+        NeighborSamplerOptions{{5, 40}, true, 9}}) {
+    const NeighborSampler got(own, options), want(whole, options);
+    std::vector<std::int64_t> targets;
+    if (ranks().size() == 1 || ranks().rank() + 1 < ranks().size())
+      for (std::int64_t i = 0; i < 20; ++i) targets.push_back((i * 7 + ranks().rank()) % whole.rows());
+    const Tensor t = Tensor::from(targets, test::device());
+    for (const std::int64_t batch : {0, 3})
+      expect_same_batch(got.sample(t, 1, batch), want.sample(t, 1, batch));
+  }
 }
 
 TEST(TrainRankPeers, ARankHoldsItsPart) {
