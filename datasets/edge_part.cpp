@@ -68,6 +68,10 @@ Hdf5Array open_ids(const Hdf5File& file, const char* name, int rank, std::string
 
 }  // namespace
 
+std::int64_t edge_part_begin(std::int64_t edges, int part, int parts) {
+  return edges / parts * part + edges % parts * part / parts;  // a product with `edges` may be too large
+}
+
 EdgePart load_edge_part(const std::string& path, std::int64_t nodes, int part, int parts) {
   check(part >= 0 && part < parts, "[load_edge_part] part must be in [0, ", parts, "), got ", part);
   const Hdf5File file(path);
@@ -78,9 +82,7 @@ EdgePart load_edge_part(const std::string& path, std::int64_t nodes, int part, i
   std::int64_t edges = 0, begin = 0, end = 0;
   const auto cut = [&](std::int64_t count) {
     edges = count;
-    // Without a product of the count, which may be large.
-    begin = count / parts * part + count % parts * part / parts;
-    end = count / parts * (part + 1) + count % parts * (part + 1) / parts;
+    begin = edge_part_begin(count, part, parts), end = edge_part_begin(count, part + 1, parts);
   };
   if (list) {
     const Hdf5Array index = open_ids(file, "edge_index", 2, "integer [2, edges]");

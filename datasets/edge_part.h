@@ -19,4 +19,7 @@ struct EdgePart {
 /// of a CSR, all row pointers. Throws Error as load_dataset() does for these edges.
 EdgePart load_edge_part(const std::string& path, std::int64_t nodes, int part, int parts);
 
+/// The first edge of that part.
+std::int64_t edge_part_begin(std::int64_t edges, int part, int parts);
+
 }  // namespace rodeo

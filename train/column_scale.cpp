@@ -28,6 +28,15 @@ ColumnScale::ColumnScale(const std::vector<float>& mean, const std::vector<float
   inverse_ = Tensor::from(inverse);
 }
 
+ColumnScale ColumnScale::of_rank(int rank, const Communicator& ranks) const {
+  ColumnScale out;
+  for (auto part : {&ColumnScale::mean_, &ColumnScale::deviation_, &ColumnScale::inverse_}) {
+    out.*part = (this->*part).clone();
+    ranks.broadcast(out.*part, rank);
+  }
+  return out;
+}
+
 ColumnScale ColumnScale::to(Device device) const {
   ColumnScale out = *this;
   if (defined())

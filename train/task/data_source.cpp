@@ -6,6 +6,7 @@
 
 #include "core/device.h"
 #include "core/rank_memory.h"
+#include "datasets/edge_part.h"
 #include "datasets/feature_file.h"
 #include "datasets/feature_rows.h"
 #include "datasets/hdf5_file.h"
@@ -31,6 +32,7 @@ DataHeader read_file_header(const std::string& path) {
     out.features = file.integer("num_features").value_or(0);
     out.not_on_disk = "they are sparse";
   }
+  out.edge_list = file.has("edge_index");
   if (const Shape edges = shape("edge_index"); edges.rank() == 2) out.edges = edges[1];
   if (const Shape csr = shape("indices"); csr.rank() == 1) out.edges = csr[0];
   out.weighted = file.has("edge_weight");
@@ -44,6 +46,22 @@ DataHeader read_file_header(const std::string& path) {
   return out;
 }
 
+/// The edges of the file, in memory that the ranks of a host share: each reads a part of them.
+void read_edges_of_host(Dataset& dataset, const std::string& path, const Communicator& ranks) {
+  const HostRanks host = ranks_of_host(ranks);
+  const EdgePart part = load_edge_part(path, dataset.num_nodes, host.rank, host.size);
+  const std::int64_t edges = Hdf5File(path).array("edge_index").shape()[1];
+  const std::int64_t first = edge_part_begin(edges, host.rank, host.size);
+  const auto share = [&](const Tensor& own) {
+    const Tensor all = page_locked_of_host({edges}, own.dtype(), kCpu, ranks);
+    all.slice(first, first + own.numel()).copy_from(own);
+    return all;
+  };
+  dataset.src = share(part.src), dataset.dst = share(part.dst);
+  if (part.weight.defined()) dataset.edge_weight = share(part.weight);
+  ranks.barrier();  // then all edges are there
+}
+
 }  // namespace
 
 Tensor FeatureRows::read(std::int64_t begin, std::int64_t end) const {
@@ -53,6 +71,7 @@ Tensor FeatureRows::read(std::int64_t begin, std::int64_t end) const {
 DataHeader header_of(const Dataset& dataset) {
   DataHeader out{.where = dataset.name};
   out.nodes = dataset.num_nodes;
+  out.edge_list = dataset.src.defined();
   out.edges = dataset.src.defined() || dataset.indptr.defined() ? dataset.num_edges() : 0;
   out.features = dataset.num_features;
   out.graphs = dataset.num_graphs();
@@ -104,17 +123,19 @@ Room measure_room(Device device, const Communicator& ranks) {
   return room;
 }
 
-Dataset read_dataset(DataSource& source, const RunPlan& plan, const TrainOptions& options) {
+Dataset read_dataset(DataSource& source, const RunPlan& plan, const TrainOptions& options,
+                     const Communicator& ranks) {
   Dataset dataset;
   if (source.in_file()) {
     const bool nodes = plan.task == TaskKind::kNode;
     dataset = load_dataset(source.file, {.need = nodes ? Need::kTraining : Need::kGraph,
                                          .features = plan.tiers.front().read == FeatureRead::kWithDataset &&
                                                      !plan.data.makes_features,
-                                         .edges = !plan.reads_edge_parts,
+                                         .edges = plan.edges == EdgeRead::kAll,
                                          .split = nodes ? options.split : std::string(),
                                          .seed = options.seed,
                                          .device = plan.reads_to()});
+    if (plan.edges == EdgeRead::kOfHost) read_edges_of_host(dataset, source.file, ranks);
   } else {
     dataset = std::exchange(source.dataset, {});
   }

@@ -38,7 +38,9 @@ DataHeader header_of(const Dataset& dataset);
 Room measure_room(Device device, const Communicator& ranks);
 
 /// Reads what the plan reads at first, or takes the dataset in memory. Throws Error as load_dataset does.
-Dataset read_dataset(DataSource& source, const RunPlan& plan, const TrainOptions& options);
+/// Over ranks a collective call. They may share the memory of edges, which are not to be written.
+Dataset read_dataset(DataSource& source, const RunPlan& plan, const TrainOptions& options,
+                     const Communicator& ranks = {});
 
 /// Carries out options.input_features: the dataset's own features are dropped. Made of the edges that it has
 /// now.

@@ -174,9 +174,14 @@ FeatureScale make_feature_scale(const Dataset& dataset, const std::string& file,
         wanted[static_cast<std::size_t>(row)] = true;
     }
     const FeatureRows values{sparse ? dense_features(dataset) : from.x, file};
-    ColumnSums sums = sum_columns(values, rows, columns, wanted);
+    // Of a file that all would read, the first rank reads it for them.
+    const bool of_first = !own && !values.x.defined() && ranks.size() > 1;
+    ColumnSums sums(columns);
+    if (!of_first || ranks.rank() == 0) sums = sum_columns(values, rows, columns, wanted);
     if (own) sums.add_ranks(ranks);
-    out.columns = sums.scale().to(device);
+    ColumnScale scale = sums.scale();
+    if (of_first) scale = scale.of_rank(0, ranks);
+    out.columns = scale.to(device);
     out.scaling = kStandard;
   }
   out.text = text_of(out.scaling) + reason;

@@ -15,8 +15,9 @@
 namespace rodeo {
 namespace {
 
-constexpr double kCacheOfDevice = 0.5;  // of its free memory
-constexpr std::size_t kCounted = 32;    // batches
+constexpr double kCacheOfDevice = 0.5;                     // of its free memory
+constexpr std::size_t kCounted = 32;                       // batches
+constexpr std::int64_t kElements = std::int64_t{1} << 24;  // of a piece that is converted
 
 /// How often each row is read, [rows].
 std::vector<std::int32_t> count_reads(const MiniBatchTraining& training, std::int64_t rows) {
@@ -103,7 +104,6 @@ std::string with_cache(const std::string& place, const HottestRows& hottest, std
 /// Converts rows from `first` on, those pieces of them that fall to this rank.
 void convert_pieces(const FeatureRows& from, std::int64_t first, const Tensor& to, const FeatureScale& scale,
                     const TrainOptions& options, const HostRanks& host) {
-  constexpr std::int64_t kElements = std::int64_t{1} << 24;
   const std::int64_t rows = to.dim(0), columns = std::max<std::int64_t>(1, to.dim(1));
   const std::int64_t piece = std::clamp<std::int64_t>(kElements / columns, 1, rows / host.size + 1);
   for (std::int64_t begin = host.rank * piece; begin < rows; begin += host.size * piece) {
@@ -136,6 +136,22 @@ ChosenFeatures features_of_host(const FeatureRows& from, std::int64_t rows, std:
   convert_pieces(from, 0, to, scale, options, ranks_of_host(ranks));
   synchronize(device);
   ranks.barrier();  // then all rows are there
+  return as_chosen(to);
+}
+
+ChosenFeatures features_of_ranks(const FeatureRows& from, std::int64_t rows, std::int64_t columns,
+                                 const FeatureScale& scale, const TrainOptions& options, Device device,
+                                 const Communicator& ranks) {
+  if (ranks.size() == 1) return features_in_pieces(from, 0, rows, columns, scale, options, device);
+  const Tensor to = Tensor::empty({rows, columns}, activation_dtype(options.precision), device);
+  const std::int64_t piece = ranks.size() * std::max<std::int64_t>(1, kElements / columns);
+  for (std::int64_t begin = 0; begin < rows; begin += piece) {
+    const std::int64_t end = std::min(rows, begin + piece);
+    const auto parts = equal_parts(end - begin, ranks);
+    const ChosenFeatures own = features_in_pieces(from, begin + parts->first_row(), parts->num_rows(),
+                                                  columns, scale, options, device);
+    to.slice(begin, end).copy_from(ranks.all_gather(own.x.input().value(), parts->rows()));
+  }
   return as_chosen(to);
 }
 

@@ -26,6 +26,11 @@ ChosenFeatures features_of_host(const FeatureRows& from, std::int64_t rows, std:
                                 const FeatureScale& scale, const TrainOptions& options, Device device,
                                 const Communicator& ranks);
 
+/// features_in_pieces() of all rows, on every rank: each converts a part of every piece. All ranks call it.
+ChosenFeatures features_of_ranks(const FeatureRows& from, std::int64_t rows, std::int64_t columns,
+                                 const FeatureScale& scale, const TrainOptions& options, Device device,
+                                 const Communicator& ranks);
+
 /// The cache of x, page-locked, for batches that `training` samples. Which rows are read is counted over up
 /// to 32 batches (pre-sampling; Yang et al., "GNNLab", EuroSys 2022). Its size is --feature-cache, by default
 /// half of the device's free memory, or less where that cannot be allocated; none on the CPU. Deterministic,

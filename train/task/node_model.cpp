@@ -129,7 +129,7 @@ NodeRun build_run(DataSource source, RunPlan plan, const TrainOptions& options, 
   EdgeSplit pairs;
   RunGraph graph;
   while (!graph.model.adj.defined()) try {
-      task.load_ms = timed(kCpu, [&] { dataset = read_dataset(source, plan, options); });
+      task.load_ms = timed(kCpu, [&] { dataset = read_dataset(source, plan, options, ranks); });
       if (links && purpose == Purpose::kTraining)
         pairs = split_edges(dataset, source, options, device, ranks);
       if (purpose == Purpose::kTraining) add_input_features(dataset, options);

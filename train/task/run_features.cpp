@@ -49,8 +49,9 @@ ChosenFeatures convert_at(const MemoryTiers& at, NodeTask& task, Dataset& datase
     return out;
   }
   task.features_on_host = at.features == FeaturesOn::kHost;
-  return task.features_on_host ? features_of_host(from, rows, columns, scale, options, device, ranks)
-                               : features_in_pieces(from, 0, rows, columns, scale, options, device);
+  if (task.features_on_host) return features_of_host(from, rows, columns, scale, options, device, ranks);
+  return from.x.defined() ? features_in_pieces(from, 0, rows, columns, scale, options, device)
+                          : features_of_ranks(from, rows, columns, scale, options, device, ranks);
 }
 
 /// Dense features of mini-batches.

@@ -135,7 +135,7 @@ Device sorts_on(const Dataset& dataset, Device device) {
 RunGraph build_graph(Dataset& dataset, const RunPlan& plan, const TrainOptions& options,
                      const Communicator& ranks) {
   RunGraph out;
-  if (plan.reads_edge_parts) {
+  if (plan.edges == EdgeRead::kExchanged) {
     const std::int64_t nodes = dataset.num_nodes;
     const std::int64_t of_rank = plan.data.edges / ranks.size();
     const Tensor lacks_room = Tensor::from(std::vector<std::int64_t>{

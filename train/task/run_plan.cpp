@@ -143,7 +143,7 @@ std::vector<MemoryTiers> batch_tiers(TrainOptions options, const DataHeader& dat
   if (ranks > 1) tiers.resize(1);
   for (MemoryTiers& at : tiers)
     if (data.has_rows_in_file() && keeps_order &&
-        (at.features != FeaturesOn::kDevice || at.graph != GraphOn::kDevice || at.in_pieces))
+        (ranks > 1 || at.features != FeaturesOn::kDevice || at.graph != GraphOn::kDevice || at.in_pieces))
       at.read = FeatureRead::kInPieces;
   return tiers;
 }
@@ -256,26 +256,30 @@ RunPlan plan_run(const TrainOptions& options, const DataHeader& data, const Room
   plan.form = choose_form(options, data, room.device);
   if (options.batch > 0) {
     plan.tiers = batch_tiers(options, data, room, ranks);
+    if (ranks > 1 && data.in_file && data.edge_list && options.task == TaskKind::kNode &&
+        !options.edge_features && !data.makes_features)
+      plan.edges = EdgeRead::kOfHost;
     return plan;
   }
   plan.tiers.resize(1);
   plan.shares_features = plan.partitioned && shares_features(options, data, room);
   if (plan.partitioned && data.in_file && options.task == TaskKind::kNode &&
       options.reorder == NodeOrder::kNone) {
-    plan.reads_edge_parts = !options.edge_features && !data.makes_features;
+    if (!options.edge_features && !data.makes_features) plan.edges = EdgeRead::kExchanged;
     if (data.has_rows_in_file()) plan.tiers.front().read = FeatureRead::kOwnRows;
   }
   return plan;
 }
 
 std::string describe(const RunPlan& plan) {
-  const auto features = [](const MemoryTiers& at) {
+  const auto features = [&](const MemoryTiers& at) {
     if (at.features == FeaturesOn::kDisk) return "those features that a batch needs";
     const bool own = at.read == FeatureRead::kOwnRows ||
                      (at.features == FeaturesOn::kPeers && at.read == FeatureRead::kInPieces);
     return own                                 ? "the rank's rows of features"
-           : at.read == FeatureRead::kInPieces ? "features in pieces"
-                                               : "all features";
+           : at.read != FeatureRead::kInPieces ? "all features"
+           : plan.ranks > 1                    ? "a part of the features"
+                                               : "features in pieces";
   };
   std::string text;
   if (plan.ranks > 1)
@@ -283,7 +287,7 @@ std::string describe(const RunPlan& plan) {
                         plan.partitioned                ? "a range of the nodes each"
                         : plan.task == TaskKind::kGraph ? "all graphs each"
                                                         : "the whole graph each");
-  text += fmt::format("read {} and {}", plan.reads_edge_parts ? "a part of the edges" : "all edges",
+  text += fmt::format("read {} and {}", plan.edges == EdgeRead::kAll ? "all edges" : "a part of the edges",
                       features(plan.tiers.front()));
   if (plan.order != NodeOrder::kNone) text += fmt::format("; nodes in {} order", name(plan.order));
   text += fmt::format("; build the graph on {}", str(plan.builds_on()));

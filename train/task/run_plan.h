@@ -22,6 +22,7 @@ struct DataHeader {
   std::int64_t nodes = 0, edges = 0, features = 0, graphs = 0;
   std::int64_t edge_features = -1;        // columns; -1: none
   bool weighted = false;                  // has edge weights
+  bool edge_list = false;                 // edges are stored as a list, not as CSR
   FeatureForm form = FeatureForm::kAuto;  // of the features as they are stored; kAuto: there are none
   double entries = -1;                    // of the features that are not zero; negative: not known
   LabelKind labels = LabelKind::kNone;    // of nodes
@@ -55,7 +56,14 @@ MemoryNeeds memory_needs(const DataHeader& data, const TrainOptions& options);
 enum class FeatureRead {
   kWithDataset,  // all rows, with the labels
   kOwnRows,      // each rank the rows of its nodes, once the nodes are partitioned
-  kInPieces,     // some rows at a time while they are converted, or whenever a batch needs them
+  kInPieces,     // some rows at a time while they are converted, by ranks in turn, or when a batch needs them
+};
+
+/// Who reads edges.
+enum class EdgeRead {
+  kAll,        // each rank reads all
+  kOfHost,     // each rank reads a part, into memory that the ranks of a host share
+  kExchanged,  // each rank reads a part, and they send each other the edges of their rows
 };
 
 /// The memory that graph and features are kept in.
@@ -96,7 +104,7 @@ struct RunPlan {
   /// Partitioned: if the features are dense, each rank keeps those of all nodes, because the first layer sums
   /// them before anything else.
   bool shares_features = false;
-  bool reads_edge_parts = false;  // each rank reads a part of the edges, and they exchange them; else all
+  EdgeRead edges = EdgeRead::kAll;
   NodeOrder order = NodeOrder::kNone;
   bool undirected = false;
   GraphInput graph = GraphInput::kPlain;
