@@ -140,6 +140,14 @@ def labels(y, regression=False, multi_label=False):
     return y, f"{len(classes)} classes; to predict the numbers give --regression"
 
 
+def from_one(y):
+    """Labels 1 .. C as classes 0 .. C - 1, and names that keep the numbers; other labels as they are."""
+    known = np.unique(y[y >= 0])
+    if len(known) < 2 or not np.array_equal(known, np.arange(1, len(known) + 1)):
+        return y, None
+    return np.where(y < 0, y, y - 1), [str(label) for label in known]
+
+
 def name_nodes(ids):
     """node_id, for integers other than 0, 1, ...; node_names for other ids."""
     ids = list(ids)

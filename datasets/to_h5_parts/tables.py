@@ -14,8 +14,8 @@ USUAL = {  # role: usual names of its column, in lower case
     "train": ("train", "train_mask"),
     "val": ("val", "valid", "validation", "val_mask"),
     "test": ("test", "test_mask"),
-    "source": ("source", "src", "from", "id1"),
-    "target": ("target", "dst", "to", "id2"),
+    "source": ("source", "src", "from", "id1", "id_1"),
+    "target": ("target", "dst", "to", "id2", "id_2"),
     "weight": ("weight", "edge_weight"),
 }
 PARTS = ("train", "val", "test")

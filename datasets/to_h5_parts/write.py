@@ -5,7 +5,7 @@ import os
 import h5py
 import numpy as np
 
-from .common import MASKS, BadSource, classify, labels, reading
+from .common import MASKS, BadSource, classify, from_one, labels, reading
 
 
 def undirect(src, dst, *arrays):
@@ -83,6 +83,8 @@ def prepare_nodes(x, x_csr, num_features, y, masks, class_names, node_id, node_n
     if y is not None and np.asarray(y).dtype.kind in "OUS":
         y, class_names = classify(y)
     y, understood = (None, "none") if y is None else labels(y, regression, multi_label)
+    if y is not None and y.ndim == 1 and y.dtype.kind == "i" and not class_names:
+        y, class_names = from_one(y)
     if class_names and y is not None and y.ndim == 1:
         understood = f"{len(class_names)} classes with names: {', '.join(class_names[:5])}{', ...' * (len(class_names) > 5)}"
     if node_names is not None:

@@ -107,7 +107,7 @@ TEST(DatasetsCsv, WithoutNodesTheyAreThoseOfTheEdges) {
   const Dataset names = Tables("", "from,to\nz,b\nb,07\n").read();
   EXPECT_EQ(names.node_names, (Names{"z", "b", "07"}));
   EXPECT_EQ(wide(names.dst), (Ids{1, 2}));
-  EXPECT_FALSE(Tables("", "src,dst\n0,1\n").read().node_id.defined());
+  EXPECT_FALSE(Tables("", "id_1,Id_2\n0,1\n").read().node_id.defined());
   EXPECT_EQ(Tables("", "src,dst\n").read().num_nodes, 0);
 }
 

@@ -351,7 +351,7 @@ class ToH5(unittest.TestCase):
                 file.write(text)
             return self.path(name)
 
-        nodes, edges = put("n.csv", "id,views,partner\n7,99,no\n5,3,yes\n9,4,no\n"), put("e.csv", "id1,id2\n7,5\n9,7\n")
+        nodes, edges = put("n.csv", "id,views,partner\n7,99,no\n5,3,yes\n9,4,no\n"), put("e.csv", "id_1,id_2\n7,5\n9,7\n")
         want = [[0, 1, 0, 1], [0, 0, 0, 0], [1, 0, 0, 0]]  # nodes 7, 5, 9
         for path in (put("f.json", '{"7": [3, 1], "9": [0], "5": []}'), put("g.json", '{"9": {"0": 1}, "7": {"1": 1, "3": 1}}'),
                      put("f.csv", "node_id,feature_id\n9,0\n7,3\n7,1\n"), put("g.csv", "n;f;v\n9;0;1\n7;3;1\n7;1;1.0\n")):
@@ -504,6 +504,15 @@ class ToH5(unittest.TestCase):
         got = self.check(to_h5.from_npz(self.path("h.npz")))
         self.assertEqual(sorted(zip(*got["edge_index"])), [(0, 1), (1, 0), (1, 2), (2, 1), (3, 3)])
         np.testing.assert_array_equal(got["train_mask"], [[1, 0], [0, 0], [0, 0], [0, 1]])
+
+    def test_labels_from_one_are_classes_with_names(self):
+        for y, want, names in (([2, 1, 3, -1], [1, 0, 2, -1], "1\n2\n3"), ([3, 1, 3, 1], [3, 1, 3, 1], None), ([1, 1, 1, -1], [1, 1, 1, -1], None),
+                               ([0, 1, 2, 0], [0, 1, 2, 0], None)):
+            np.savez(self.path("a.npz"), adj_data=[1.0], adj_indices=[1], adj_indptr=[0, 1, 1, 1, 1], adj_shape=(4, 4), labels=y)
+            got = self.check(to_h5.from_npz(self.path("a.npz")))
+            np.testing.assert_array_equal(got["y"], want)
+            with h5py.File(self.out) as file:
+                self.assertEqual(file.attrs.get("class_names"), names)
 
     def test_edges_in_one_direction_are_named(self):
         matrix = sparse.coo_matrix(([1, 1, 1, 1], ([0, 1, 1, 2], [1, 0, 2, 2])), (3, 3))
