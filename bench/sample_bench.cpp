@@ -26,6 +26,7 @@
 #include "datasets/synthetic.h"
 #include "datasets/synthetic_hetero.h"
 #include "models/sage.h"
+#include "ops/all_rows.h"
 #include "ops/convert.h"
 #include "ops/dense.h"
 #include "ops/gather_rows.h"
@@ -43,17 +44,27 @@ std::shared_ptr<const NodePartition> feature_rows(const SampleSettings& s, std::
   return equal_parts(nodes, s.features_on == FeaturesOn::kPeers ? s.ranks : Communicator());
 }
 
+/// The nodes whose edges the rank has, with peers.
+std::shared_ptr<const NodePartition> graph_rows(const SampleSettings& s, std::int64_t nodes) {
+  constexpr std::int64_t kAlign = 4;  // NodePartition
+  std::vector<std::int64_t> rows = equal_parts(nodes / kAlign, s.ranks)->rows();
+  for (std::int64_t& count : rows) count *= kAlign;
+  rows.back() += nodes % kAlign;
+  return std::make_shared<const NodePartition>(s.ranks, rows);
+}
+
 /// Moves the features to the host or says that they are cut among ranks, and counts which rows batches read:
 /// returns what `describe` says.
 std::string place_features(const SampleSettings& s, SampleData& data) {
   if (s.features_on == FeaturesOn::kDevice) return "on the device";
-  const MiniBatchTraining batches{.batches = MiniBatches(data.train, data.graph.rows(), s.batch, 0, s.device),
+  const std::int64_t nodes = all_rows(data.graph).nodes;
+  const MiniBatchTraining batches{.batches = MiniBatches(data.train, nodes, s.batch, 0, s.device),
                                   .sampler = NeighborSampler(data.graph, {s.fanout}),
                                   .batch_size = s.batch};
   TrainOptions options;
   options.feature_cache_mib = s.cache_mib;
   if (s.features_on == FeaturesOn::kPeers) {
-    data.peers = std::make_shared<PeerRows>(data.x, feature_rows(s, data.graph.rows()));
+    data.peers = std::make_shared<PeerRows>(data.x, feature_rows(s, nodes));
     return describe(*data.peers, hottest_rows(*data.peers, batches, options));
   }
   const Tensor x = page_locked_of_host(data.x.shape(), data.x.dtype(), s.device, s.ranks);
@@ -89,8 +100,15 @@ SampleData make_data(SampleSettings& s) {
   if (const auto large = large_graph(s.graph)) {
     s.features = large->features, s.classes = large->classes;
     s.train = std::clamp<std::int64_t>(s.train > 0 ? s.train : large->train, 1, large->nodes);
-    SampleData data{
-        .name = large->name, .graph = draw_graph(*large, s.device), .x = {}, .label = {}, .train = {}};
+    SampleData data{.name = large->name, .graph = {}, .x = {}, .label = {}, .train = {}};
+    if (s.graph_on == GraphOn::kPeers) {
+      const auto cut = graph_rows(s, large->nodes);
+      const Adjacency rows =
+          draw_rows(*large, cut->first_row(), cut->num_rows(), /*self_loops=*/false, s.device);
+      data.graph = Adjacency::sharded(rows.csr(), cut, /*symmetric=*/true);
+    } else {
+      data.graph = draw_graph(*large, s.device);
+    }
     const auto rows = feature_rows(s, large->nodes);
     data.x = draw_features(*large, rows->first_row(), rows->num_rows(), s.dtype, s.device);
     data.label = random_labels(large->nodes, s.classes, s.device);
@@ -106,7 +124,9 @@ SampleData make_data(SampleSettings& s) {
   for (std::int64_t i = 0; i < s.train; ++i) train.push_back(i * (made.num_nodes / s.train));
   const auto rows = feature_rows(s, made.num_nodes);
   const Tensor x = uniform({made.num_nodes, s.features}, -1, 1, {1, 0}, DType::kF32, s.device);
-  return {made.name, to_graph(made, s.device).adj,
+  Adjacency graph = to_graph(made, s.device).adj;
+  if (s.graph_on == GraphOn::kPeers) graph = cut_graph(graph, graph_rows(s, made.num_nodes));
+  return {made.name, graph,
           x.slice(rows->first_row(), rows->first_row() + rows->num_rows()).clone().to(s.dtype),
           random_labels(made.num_nodes, s.classes, s.device), Tensor::from(train)};
 }
@@ -180,6 +200,7 @@ cxxopts::Options describe_options() {
       "each "
       "rank, and the rows of others that are read most",
       text("device"), "NAME");
+  add("graph-on", "device; peers: the edges into a part of the nodes on each rank", text("device"), "NAME");
   add("feature-cache", "MiB of the device for these rows; -1: half of what is free", number("-1"), "MIB");
   add("tf32", "f32 matrix products round their inputs to TF32");
   add("profile", "Print the kernels of 20 batches by their time");
@@ -202,6 +223,7 @@ void check_model(const SampleSettings& s, const Communicator& ranks) {
         "--heads must divide --hidden, got ", s.heads, " and ", s.hidden);
   check(s.dtype != DType::kF16, "--dtype f16 is for --model sage");
   check(s.features_on == FeaturesOn::kDevice, "--features-on ", name(s.features_on), " is for --model sage");
+  check(s.graph_on == GraphOn::kDevice, "--graph-on ", name(s.graph_on), " is for --model sage");
   check(ranks.size() == 1, "--graph ", s.graph, ", of several node types, is for one rank");
 }
 
@@ -216,12 +238,17 @@ SampleSettings settings_of(const cxxopts::ParseResult& parsed, const Communicato
       .device = parse_device(parsed["device"].as<std::string>()),
       .dtype = dtype_named(parsed["dtype"].as<std::string>()),
       .features_on = parse_name<FeaturesOn>("--features-on", parsed["features-on"].as<std::string>()),
+      .graph_on = parse_name<GraphOn>("--graph-on", parsed["graph-on"].as<std::string>()),
       .cache_mib = parsed["feature-cache"].as<std::int64_t>()};
   check(s.features_on == FeaturesOn::kDevice || s.features_on == FeaturesOn::kHost ||
             s.features_on == FeaturesOn::kPeers,
         "--features-on must be device, host or peers, got '", name(s.features_on), "'");
   check(s.features_on != FeaturesOn::kPeers || ranks.size() > 1,
         "--features-on peers needs several ranks: give --gpus or --ranks above 1");
+  check(s.graph_on == GraphOn::kDevice || s.graph_on == GraphOn::kPeers,
+        "--graph-on must be device or peers, got '", name(s.graph_on), "'");
+  check(s.graph_on != GraphOn::kPeers || ranks.size() > 1,
+        "--graph-on peers needs several ranks: give --gpus or --ranks above 1");
   s.model = parsed["model"].as<std::string>(), s.heads = parsed["heads"].as<std::int64_t>();
   const auto layers = parsed["layers"].as<std::int64_t>();
   check(layers == 0 || layers == std::ssize(s.fanout), "--fanout needs a number for each of the ", layers,

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "ops/all_rows.h"
 #include "train/classification.h"
 #include "train/mini_batches.h"
 #include "train/sampled_steps.h"
@@ -33,8 +34,9 @@ std::shared_ptr<StepSource> steps(const SampleSettings& s, const SampleData& dat
       return [peers, index] { return peers->read(index); };
     };
   return std::make_shared<SampledSteps>(
-      std::make_unique<NodeBatchSampler>(MiniBatches(data.train, data.graph.rows(), s.batch, 0, s.device),
-                                         s.batch, sampler, s.ranks),
+      std::make_unique<NodeBatchSampler>(
+          MiniBatches(data.train, all_rows(data.graph).nodes, s.batch, 0, s.device), s.batch, sampler,
+          s.ranks),
       s.device, options);
 }
 

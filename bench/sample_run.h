@@ -29,11 +29,13 @@ struct SampleSettings {
   Device device = kCpu;
   DType dtype = DType::kF32;
   FeaturesOn features_on = FeaturesOn::kDevice;  // or kHost, kPeers
+  GraphOn graph_on = GraphOn::kDevice;           // or kPeers
   std::int64_t cache_mib = -1;                   // -1: half of what is free on the device
   Communicator ranks = {};
 };
 
-/// What all runs share. Every rank has all of it, but for the rows of features that others have.
+/// What all runs share. Every rank has all of it, but for the rows of features and of the graph that others
+/// have.
 struct SampleData {
   std::string name;
   Adjacency graph = {};

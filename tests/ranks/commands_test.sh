@@ -46,10 +46,11 @@ for ranks in 2 4; do
   grep -q "Memory of each rank" $ranks.html || fail "no memory of each rank in the report"
 done
 "$bin/rodeo_data" unpack g.h5 plain.h5 > /dev/null
-for option in "--features-on host" "--features-on disk" "--features-on peers" "--graph-on host"; do
+for option in "--features-on host" "--features-on disk" "--features-on peers" "--graph-on host" "--graph-on peers"; do
   run --model sage --dataset plain.h5 --batch 32 --fanout 4,3 --epochs 5 --dropout 0 --ranks 2 $option --csv placed.csv || fail "$option: $(cat err.txt)"
   [ "$(last_loss placed.csv)" = "$(last_loss 2.csv)" ] || fail "$option: loss $(last_loss placed.csv)"
   [ "$option" != "--features-on peers" ] || grep -q "graph, and a part of the features, on each" out.txt || fail "features are not cut: $(cat out.txt)"
+  [ "$option" != "--graph-on peers" ] || grep -q "features, and a part of the graph, on each" out.txt || fail "the graph is not cut: $(cat out.txt)"
   [ "$option" != "--features-on host" ] || grep -q "shared by 2 ranks" out.txt || fail "features are not shared: $(cat out.txt)"
 done
 batches --epochs 8 --ranks 2 --export whole.safetensors

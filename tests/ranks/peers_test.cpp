@@ -1,4 +1,4 @@
-// --features-on peers, and graphs that are cut: what is cut among ranks has the bits of what every rank has.
+// --features-on peers and --graph-on peers: what is cut among ranks has the bits of what every rank has.
 #include "ops/peer_rows.h"
 
 #include <gtest/gtest.h>
@@ -165,6 +165,35 @@ TEST(TrainRankPeers, SamplesAreThoseOfTheWholeGraph) {
   }
 }
 
+// Labels over -1 are of all nodes, evaluations of chunks, some of which ranks compute for nobody.
+TEST(TrainRankPeers, TrainingHasTheBitsOfAGraphOnTheDevice) {
+  RODEO_NEEDS_TWO_RANKS();
+  const auto with = [](std::string_view what, std::string_view model,
+                       const std::function<void(TrainOptions&)>& set) {
+    SCOPED_TRACE(what);
+    TrainOptions options = options_of(model);
+    options.graph_on = GraphOn::kDevice, options.features_on = FeaturesOn::kDevice;
+    set(options);
+    const test::Trained want = train(test::tiny_dataset(), options, ranks());
+    options.graph_on = GraphOn::kPeers;
+    for (const FeaturesOn features : {FeaturesOn::kDevice, FeaturesOn::kHost, FeaturesOn::kPeers}) {
+      options.features_on = features;
+      options.feature_cache_mib = features == FeaturesOn::kDevice ? -1 : 1;
+      const test::Trained got = train(test::tiny_dataset(), options, ranks());
+      EXPECT_EQ(got.losses, want.losses);
+      EXPECT_EQ(got.summary.last.val_loss, want.summary.last.val_loss);
+      test::expect_same_bits(got.weights, want.weights);
+    }
+  };
+  for (const std::string_view model : {"sage", "gcn", "gat"}) with(model, model, [](TrainOptions&) {});
+  with("batches of 1", "sage", [](TrainOptions& o) { o.batch = 1, o.epochs = 1; });
+  with("samples", "gcn", [](TrainOptions& o) { o.eval_sampled = true, o.batch = 41; });
+  with("all neighbours", "sage", [](TrainOptions& o) { o.fanout = "-1,5", o.undirected = true; });
+  with("an order", "gcn", [](TrainOptions& o) { o.reorder = NodeOrder::kDegree; });
+  with("a trunk", "gcn", [](TrainOptions& o) { o.trunk.pre_linear = 1, o.trunk.residual = true; });
+  with("no edges", "mlp", [](TrainOptions&) {});
+}
+
 TEST(TrainRankPeers, ARankHoldsItsPart) {
   RODEO_NEEDS_TWO_RANKS();
   const std::int64_t nodes = test::tiny_dataset().num_nodes, size = ranks().size();
@@ -175,6 +204,14 @@ TEST(TrainRankPeers, ARankHoldsItsPart) {
   EXPECT_FALSE(run.model.mini_batches->x.defined());
   EXPECT_EQ(run.model.mini_batches->features.find(str("cut among ", size, " ranks, ")), 0);
   EXPECT_NE(run.task.places.find(str("features cut among ", size, " ranks, ")), std::string::npos);
+  EXPECT_EQ(run.model.adj.num_edges(), run.task.num_edges);
+  options.graph_on = GraphOn::kPeers;
+  const NodeRun cut_graph = make_run(test::tiny_dataset(), options, test::device(), ranks());
+  EXPECT_LT(cut_graph.model.adj.num_edges(), 0.7 * static_cast<double>(run.task.num_edges));
+  EXPECT_EQ(cut_graph.task.num_edges, run.task.num_edges);
+  EXPECT_EQ(cut_graph.task.places.find(str("graph cut among ", size, " ranks, features cut among ")), 0)
+      << cut_graph.task.places;
+  options.graph_on = GraphOn::kAuto;
   options.feature_cache_mib = 1;
   const NodeRun cached = make_run(test::tiny_dataset(), options, test::device(), ranks());
   EXPECT_NE(cached.model.mini_batches->features.find("% of the other rows too, for 100.0 % of their reads"),

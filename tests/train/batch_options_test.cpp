@@ -22,7 +22,7 @@ TEST(TrainBatchOptions, PlacesAreChecked) {
   EXPECT_ERROR(parse({"--batch", "64", "--features-on", "tape"}),
                "--features-on must be auto, device, host, disk or peers, got 'tape'");
   EXPECT_ERROR(parse({"--batch", "64", "--graph-on", "disk"}),
-               "--graph-on must be auto, device or host, got 'disk'");
+               "--graph-on must be auto, device, host or peers, got 'disk'");
   EXPECT_ERROR(parse({"--graph-on", "host"}), "--graph-on is for mini-batches: give --batch N too");
   EXPECT_ERROR(parse({"--features-on", "disk"}), "--features-on is for mini-batches: give --batch N too");
   EXPECT_ERROR(

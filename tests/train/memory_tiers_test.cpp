@@ -165,5 +165,21 @@ TEST(TrainMemoryTiers, NeedsCountWhatConvertingHolds) {
   EXPECT_EQ(layerwise - memory_needs(graph, of).always, 2 * 1000 * of.hidden * 2);
 }
 
+// 10 GiB of the graph, of which 1 are row pointers that every rank has: 1 + 9 / ranks on the device.
+TEST(TrainMemoryTiers, AGraphIsCutAmongRanksByName) {
+  MemoryNeeds needs = kNeeds;
+  needs.row_pointers = kGiB;
+  const auto of_ranks = [&](std::int64_t device, FeaturesOn features, int ranks = 3, Device on = kGpu) {
+    const Room room{on, device * kGiB, 500 * kGiB, ranks, ranks};
+    return choose_tiers(options(features, GraphOn::kPeers), needs, room, "");
+  };
+  EXPECT_EQ(names(of_ranks(77, FeaturesOn::kAuto)),
+            (Names{"peers device in pieces", "peers peers", "peers host", "peers disk"}));
+  EXPECT_EQ(names(of_ranks(74, FeaturesOn::kAuto)).front(), "peers peers") << "1 + 4 + 40 are more than 60 %";
+  EXPECT_EQ(names(of_ranks(77, FeaturesOn::kAuto, 3, kCpu)).front(), "peers device in pieces");
+  EXPECT_EQ(of_ranks(77, FeaturesOn::kDevice).front().text,
+            "graph cut among 3 ranks, features on the device");
+}
+
 }  // namespace
 }  // namespace rodeo::test

@@ -133,6 +133,45 @@ TEST(TrainRunPlan, BatchesOverRanksReadAPartOfTheEdges) {
   EXPECT_FALSE(reads_parts(of, file()));
 }
 
+TEST(TrainRunPlan, RanksReadThePartsOfAGraphThatIsCut) {
+  const RunPlan plan = plan_run(options(FeaturesOn::kPeers, GraphOn::kPeers), file(), kPlenty, 2);
+  EXPECT_TRUE(plan.cuts_graph());
+  EXPECT_FALSE(plan.partitioned);
+  EXPECT_EQ(plan.edges, EdgeRead::kExchanged);
+  EXPECT_EQ(plan.builds_on(), kCpu);
+  EXPECT_TRUE(describe(plan).starts_with(
+      "2 ranks, a part of the graph each; read a part of the edges and the rank's rows of features; "))
+      << describe(plan);
+  TrainOptions of = options(FeaturesOn::kAuto, GraphOn::kPeers);
+  of.reorder = NodeOrder::kRcm;
+  EXPECT_EQ(plan_run(of, file(), kPlenty, 2).edges, EdgeRead::kOfHost);
+}
+
+TEST(TrainRunPlan, WhatAGraphThatIsCutDoesNotTrain) {
+  const auto error = [](const std::function<void(TrainOptions&, DataHeader&)>& set, int ranks = 2) {
+    TrainOptions of = options(FeaturesOn::kAuto, GraphOn::kPeers);
+    DataHeader data = file();
+    set(of, data);
+    return error_of([&] { plan_run(of, data, kPlenty, ranks); });
+  };
+  EXPECT_EQ(error([](TrainOptions&, DataHeader&) {}, 1),
+            "--graph-on peers cuts the edges among several ranks, and this is one: start more with --gpus or "
+            "--ranks, or give --graph-on device");
+  EXPECT_EQ(error([](TrainOptions& o, DataHeader&) { o.batch_by_parts = true; }),
+            "--graph-on peers is not for --batch-by parts, which have all edges between their nodes: give "
+            "--graph-on device or host");
+  EXPECT_EQ(error([](TrainOptions& o, DataHeader& data) { o.edge_features = true, data.edge_features = 2; }),
+            "--graph-on peers is not for --edge-features, which are not sent with the edges: give --graph-on "
+            "device or host");
+  EXPECT_EQ(
+      error([](TrainOptions& o, DataHeader& data) { o.model = "gcn", data.weighted = true; }),
+      "--graph-on peers is not for --model gcn with edge weights, which are not sent with the edges: give "
+      "--graph-on device or host");
+  DataHeader weighted = file();
+  weighted.weighted = true;  // sage reads no edge weights
+  EXPECT_TRUE(plan_run(options(FeaturesOn::kAuto, GraphOn::kPeers), weighted, kPlenty, 2).cuts_graph());
+}
+
 TEST(TrainRunPlan, PeersReadTheirRows) {
   const RunPlan plan = plan_run(options(FeaturesOn::kPeers), file(), kPlenty, 2);
   EXPECT_TRUE(describe(plan).starts_with(

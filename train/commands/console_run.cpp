@@ -12,6 +12,14 @@
 namespace rodeo {
 namespace {
 
+/// What each rank of mini-batches has.
+std::string_view held_by_each(const TrainOptions& options, const NodeTask& task) {
+  if (options.task == TaskKind::kGraph) return "graphs and features";
+  if (options.graph_on == GraphOn::kPeers)
+    return task.feature_rows ? "a part of graph and features" : "features, and a part of the graph,";
+  return task.feature_rows ? "graph, and a part of the features," : "graph and features";
+}
+
 std::string describe_ranks(const NodePartition& nodes) {
   const auto [least, most] = std::minmax_element(nodes.rows().begin(), nodes.rows().end());
   return fmt::format("{} over {}, {} to {} nodes each", nodes.ranks().size(), nodes.ranks().backend(), *least,
@@ -36,10 +44,9 @@ void describe(const Console& console, const NodeRun& run, const TrainOptions& op
                                    task.split_sizes[2], nodes ? "" : " ", task.parts_of));
   if (task.partition) console.say("ranks", describe_ranks(*task.partition));
   if (task.ranks.size() > 1)
-    console.say("ranks", fmt::format("{} over {}, {}; {}{} on each", task.ranks.size(), task.ranks.backend(),
+    console.say("ranks", fmt::format("{} over {}, {}; {} on each", task.ranks.size(), task.ranks.backend(),
                                      options.batch_by_parts ? "a part each" : "a share of each batch",
-                                     options.task == TaskKind::kGraph ? "graphs" : "graph",
-                                     task.feature_rows ? ", and a part of the features," : " and features"));
+                                     held_by_each(options, task)));
   const auto& batches = run.model.mini_batches;
   console.say("features",
               task.features + (batches && !batches->features.empty() ? ", " + batches->features : ""));

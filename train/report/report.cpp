@@ -248,7 +248,7 @@ std::string make_report(const TrainOptions& options, const NodeRun& run, const R
   page += curves(history, summary.best_epoch, task);
   page += predictions(run, name_epoch(weights_epoch, summary));
   page += mini_batches(summary);
-  if (run.model.adj.defined()) page += degrees(run.model.adj, task.partition != nullptr);
+  if (run.model.adj.defined()) page += degrees(run.model.adj, run.model.adj.rows() < task.num_nodes);
   const std::string charts =
       memory(run, facts, summary) + of_each_rank(task, summary) + step_curve(step_memory);
   page += section("Kernels and memory",

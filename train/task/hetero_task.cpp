@@ -181,7 +181,8 @@ void check_hetero_options(const TrainOptions& o) {
   refuse(o.batch_by_parts, "--batch-by parts", "batches are nodes, or edges, and sampled neighbours");
   const bool places = o.features_on != FeaturesOn::kAuto && o.features_on != FeaturesOn::kDevice;
   refuse(places, str("--features-on ", name(o.features_on)), "features are on the device");
-  refuse(o.graph_on == GraphOn::kHost, "--graph-on host", "the graph is on the device");
+  refuse(o.graph_on == GraphOn::kHost || o.graph_on == GraphOn::kPeers, str("--graph-on ", name(o.graph_on)),
+         "the graph is on the device");
   check(o.batch == 0 || o.trunk.norm != TrunkNorm::kBatch, "--norm batch is not for --batch with --model ",
         o.model, ": a batch may have one node of a type, or none; give --norm layer");
   refuse(o.batch == 0 && (o.gpus > 1 || o.ranks > 1), o.gpus > 1 ? "--gpus" : "--ranks",

@@ -71,9 +71,15 @@ HottestRows hottest_rows(const std::function<Tensor(const Tensor& index)>& gathe
                          DType dtype, Device device, const MiniBatchTraining& training,
                          const TrainOptions& options) {
   const std::int64_t count = cached_rows(shape, dtype, device, options);
+  std::int32_t counts = count > 0;
+  if (training.sampler.graph().is_sharded()) {  // sampling is a collective call: if one rank needs it, all do
+    const Tensor any = Tensor::from(std::vector{counts});
+    training.ranks.all_reduce(any, Reduction::kMax);
+    counts = any.to_vector<std::int32_t>()[0];
+  }
   return hottest_rows(gather, count,
-                      count > 0 ? count_reads(training, shape[0])
-                                : std::vector<std::int32_t>(static_cast<std::size_t>(shape[0])),
+                      counts > 0 ? count_reads(training, shape[0])
+                                 : std::vector<std::int32_t>(static_cast<std::size_t>(shape[0])),
                       device, options);
 }
 

@@ -111,7 +111,7 @@ NodeModel build_model(const TrainOptions& options, const NodeTask& task, const M
                       const Tensor& graph_ptr) {
   NodeModel model = options.task == TaskKind::kGraph ? make_graph_model(options, task, graph, graph_ptr)
                                                      : make_model(options, task, graph);
-  model.adj = task.partition ? graph.adj.shard()->rows : graph.adj;
+  model.adj = graph.adj.is_sharded() ? graph.adj.shard()->rows : graph.adj;
   model.algorithms += fmt::format(", precision {}", name(options.precision));
   if (task.x.is_sparse()) model.algorithms += ", features sparse";
   return model;

@@ -42,11 +42,15 @@ inline constexpr auto kEnumNames<FeaturesOn> = enum_names<FeaturesOn>({{Features
 enum class GraphOn {
   kAuto,  // on the device, if it has room (train/task/run_plan.h)
   kDevice,
-  kHost,  // in page-locked memory
+  kHost,   // in page-locked memory
+  kPeers,  // each rank has the edges into a part of the nodes, and the ranks send each other sources; not for
+           // kAuto
 };
 template <>
-inline constexpr auto kEnumNames<GraphOn> =
-    enum_names<GraphOn>({{GraphOn::kAuto, "auto"}, {GraphOn::kDevice, "device"}, {GraphOn::kHost, "host"}});
+inline constexpr auto kEnumNames<GraphOn> = enum_names<GraphOn>({{GraphOn::kAuto, "auto"},
+                                                                 {GraphOn::kDevice, "device"},
+                                                                 {GraphOn::kHost, "host"},
+                                                                 {GraphOn::kPeers, "peers"}});
 
 /// Storage format of the input features.
 enum class FeatureForm { kAuto, kDense, kSparse };

@@ -6,6 +6,8 @@
 #include "core/device.h"
 #include "core/page_locked.h"
 #include "ops/aggregation.h"
+#include "ops/all_gather.h"
+#include "ops/all_rows.h"
 #include "ops/combine.h"
 #include "ops/convert.h"
 #include "ops/segment_reduce.h"
@@ -96,11 +98,22 @@ ModelGraph own_rows(const ModelGraph& graph, const std::shared_ptr<const NodePar
   return out;
 }
 
+/// The rank's rows, from which all ranks sample.   rows: on the host
+ModelGraph sampled_rows(Csr rows, const std::shared_ptr<const NodePartition>& nodes, bool weighted,
+                        const RunPlan& plan) {
+  rows.row_ptr = rows.row_ptr.to(plan.device), rows.col = rows.col.to(plan.device);
+  ModelGraph out{Adjacency::sharded(rows, nodes, /*symmetric=*/false), {}, weighted, {}};
+  if (plan.graph == GraphInput::kGcnNorm)
+    out.normalized = {out.adj, {}, all_gather(*nodes, inverse_sqrt_degrees(Adjacency::trusted(rows)))};
+  return out;
+}
+
 /// The rank's rows from the edges that ranks exchanged.
 ModelGraph own_rows(const EdgeShard& shard, const RunPlan& plan, const TrainOptions& options) {
   const EdgeShard rows = plan.graph <= GraphInput::kPlain ? shard : with_self_loops(shard);
   const Device device = plan.device;
   Csr csr = plan.graph == GraphInput::kNoEdges ? without_edges(rows.rows).csr() : rows.rows;
+  if (!plan.partitioned) return sampled_rows(csr, shard.nodes, shard.weight.defined(), plan);
   csr.row_ptr = csr.row_ptr.to(device), csr.col = csr.col.to(device);
   ModelGraph out{Adjacency::sharded(csr, shard.nodes, shard.symmetric), {}, shard.weight.defined(), {}};
   prepare_shard(out.adj, options.aggregation);
@@ -145,7 +158,7 @@ RunGraph build_graph(Dataset& dataset, const RunPlan& plan, const TrainOptions& 
     const Device sorter = lacks_room.to_vector<std::int64_t>()[0] == 0 ? plan.device : kCpu;
     const EdgeShard shard = shard_edges(load_edge_part(plan.data.where, nodes, ranks.rank(), ranks.size()),
                                         nodes, plan.undirected, plan.data.dense_features(), ranks, sorter);
-    out.partition = shard.nodes;
+    if (plan.partitioned) out.partition = shard.nodes;
     out.num_edges = shard.num_edges, out.one_way_edges = shard.one_way_edges;
     out.model = own_rows(shard, plan, options);
     return out;
@@ -160,11 +173,15 @@ RunGraph build_graph(Dataset& dataset, const RunPlan& plan, const TrainOptions& 
     graph = {graph.adj.to(builds_on), graph.weight.to(builds_on), graph.attr.to(builds_on)};
   if (plan.task == TaskKind::kLink) out.messages = graph.adj;
   out.model = model_graph(graph, plan.graph, options.precision);
-  if (plan.partitioned) {
-    const Tensor& row_ptr = out.model.adj.csr().row_ptr;
-    out.partition = partition_nodes({row_ptr.data<std::int64_t>(), static_cast<std::size_t>(row_ptr.numel())},
-                                    plan.data.dense_features(), ranks);
-    out.model = own_rows(out.model, out.partition, plan.device, options.aggregation);
+  if (plan.cuts_graph()) {
+    const Csr& whole = out.model.adj.csr();
+    const auto nodes =
+        partition_nodes({whole.row_ptr.data<std::int64_t>(), static_cast<std::size_t>(whole.row_ptr.numel())},
+                        plan.data.dense_features(), ranks);
+    if (plan.partitioned) out.partition = nodes;
+    out.model = plan.partitioned ? own_rows(out.model, nodes, plan.device, options.aggregation)
+                                 : sampled_rows(cut_graph(out.model.adj, nodes).shard()->rows.csr(), nodes,
+                                                out.model.weighted, plan);
   } else if (plan.builds_on() != plan.device) {
     out.model = locked_on_host(out.model, graph, plan.device);
   }

@@ -20,7 +20,8 @@ struct RunGraph {
 Device sorts_on(const Dataset& dataset, Device device);
 
 /// Takes the edges of `dataset`, or reads and exchanges those of the rank. With plan.partitioned the graph is
-/// sharded. Where the plan keeps it on the host for a CUDA device, CSR, edge weights and edge features are
+/// sharded; so is one that mini-batches sample from peers, whose normalised graph has the scales of all
+/// nodes. Where the plan keeps it on the host for a CUDA device, CSR, edge weights and edge features are
 /// page-locked, and values of nodes are on the device; it has the bits of a graph that was built there.
 ///   ranks  of the run. A collective call
 RunGraph build_graph(Dataset& dataset, const RunPlan& plan, const TrainOptions& options,

@@ -25,6 +25,8 @@ constexpr Pair kFromFastToSlow[] = {
     {FeaturesOn::kPeers, GraphOn::kDevice},  {FeaturesOn::kPeers, GraphOn::kHost},
     {FeaturesOn::kHost, GraphOn::kDevice},   {FeaturesOn::kHost, GraphOn::kHost},
     {FeaturesOn::kDisk, GraphOn::kDevice},   {FeaturesOn::kDisk, GraphOn::kHost},
+    {FeaturesOn::kDevice, GraphOn::kPeers},  {FeaturesOn::kPeers, GraphOn::kPeers},
+    {FeaturesOn::kHost, GraphOn::kPeers},    {FeaturesOn::kDisk, GraphOn::kPeers},
 };
 
 bool is_at_most(std::int64_t bytes, double fraction, std::int64_t room) {
@@ -37,7 +39,10 @@ struct Held {
 };
 Held held(const Pair& at, const MemoryNeeds& needs, const Room& room) {
   Held out{needs.always, 0};
-  (at.graph == GraphOn::kDevice ? out.device : out.host) += needs.graph;
+  if (at.graph == GraphOn::kPeers)
+    out.device += needs.row_pointers + (needs.graph - needs.row_pointers) / room.ranks;
+  else
+    (at.graph == GraphOn::kDevice ? out.device : out.host) += needs.graph;
   if (at.features == FeaturesOn::kDevice) out.device += needs.features;
   if (at.features == FeaturesOn::kPeers) out.device += needs.features / room.ranks;
   if (at.features == FeaturesOn::kHost) out.host += needs.features / room.ranks_of_host;
@@ -45,13 +50,14 @@ Held held(const Pair& at, const MemoryNeeds& needs, const Room& room) {
 }
 
 bool fits_host(const Pair& at, const MemoryNeeds& needs, const Room& room) {
-  const bool builds =
-      at.graph == GraphOn::kDevice || is_at_most(needs.graph + needs.graph_building, kBuilding, room.on_host);
+  const std::int64_t parts = at.graph == GraphOn::kPeers ? room.ranks : 1;
+  const bool builds = at.graph == GraphOn::kDevice ||
+                      is_at_most((needs.graph + needs.graph_building) / parts, kBuilding, room.on_host);
   return builds && is_at_most(held(at, needs, room).host, kHeldByHost, room.on_host);
 }
 
 bool fits(const Pair& at, const MemoryNeeds& needs, const Room& room) {
-  const bool builds = at.graph == GraphOn::kHost ||
+  const bool builds = at.graph != GraphOn::kDevice ||
                       is_at_most(needs.always + needs.graph_building, kBuilding, room.on_device);
   return builds && fits_host(at, needs, room) &&
          is_at_most(held(at, needs, room).device, kHeld, room.on_device);
@@ -69,9 +75,10 @@ std::string tier_text(const Pair& at, bool is_auto, const MemoryNeeds& needs, co
           ? fmt::format("cut among {} ranks, {} each", room.ranks, gib(needs.features / room.ranks))
       : at.features == FeaturesOn::kDevice && cuda ? "on the device"
                                                    : "in host memory";
-  std::string text =
-      fmt::format("graph {}, features {}",
-                  at.graph == GraphOn::kDevice && cuda ? "on the device" : "in host memory", features);
+  const std::string graph = at.graph == GraphOn::kPeers ? fmt::format("cut among {} ranks", room.ranks)
+                            : at.graph == GraphOn::kDevice && cuda ? "on the device"
+                                                                   : "in host memory";
+  std::string text = fmt::format("graph {}, features {}", graph, features);
   if (!is_auto) return text;
   text += fmt::format(" (auto: they take {} and {}; ", gib(needs.graph), gib(needs.features));
   if (cuda) text += fmt::format("the device has {} free, ", gib(room.on_device));
@@ -125,6 +132,21 @@ void check_data(const TrainOptions& options, const DataHeader& data) {
         ": has no labels of nodes", data.graphs > 0 ? ": it is a set of graphs, for task graph" : "");
 }
 
+/// --graph-on peers.
+void check_cut_graph(const TrainOptions& options, const DataHeader& data, int ranks) {
+  check(ranks > 1,
+        "--graph-on peers cuts the edges among several ranks, and this is one: start more with --gpus or "
+        "--ranks, or give --graph-on device");
+  const auto refuse = [](bool given, std::string_view what) {
+    check(!given, "--graph-on peers is not for ", what, ": give --graph-on device or host");
+  };
+  refuse(options.task == TaskKind::kLink, "--task link, whose batches sample pairs of all edges");
+  refuse(options.batch_by_parts, "--batch-by parts, which have all edges between their nodes");
+  refuse(options.edge_features, "--edge-features, which are not sent with the edges");
+  refuse(data.weighted && traits_of(options).graph == GraphInput::kGcnNorm,
+         str("--model ", options.model, " with edge weights, which are not sent with the edges"));
+}
+
 std::vector<MemoryTiers> batch_tiers(TrainOptions options, const DataHeader& data, Room room, int ranks) {
   room.ranks = ranks;
   const bool dense = data.form == FeatureForm::kDense;
@@ -135,6 +157,7 @@ std::vector<MemoryTiers> batch_tiers(TrainOptions options, const DataHeader& dat
       on != FeaturesOn::kPeers || ranks > 1,
       "--features-on peers cuts the features among several ranks, and this is one: start more with --gpus or "
       "--ranks, or give --features-on device");
+  if (options.graph_on == GraphOn::kPeers) check_cut_graph(options, data, ranks);
   if (!dense) options.features_on = FeaturesOn::kDevice;
   const bool keeps_order = options.reorder == NodeOrder::kNone;
   std::vector<MemoryTiers> tiers =
@@ -156,7 +179,8 @@ MemoryNeeds memory_needs(const DataHeader& data, const TrainOptions& o) {
   const std::int64_t attr = o.edge_features ? std::max<std::int64_t>(0, data.edge_features) : 0;
   constexpr std::int64_t kIds = 8;  // of an edge list; CSR has half of it
   MemoryNeeds out;
-  out.graph = 8 * (data.nodes + 1) + edges * (4 + (data.weighted ? 4 : 0) + 4 * attr);
+  out.row_pointers = 8 * (data.nodes + 1);
+  out.graph = out.row_pointers + edges * (4 + (data.weighted ? 4 : 0) + 4 * attr);
   // The edge list, and keys that are sorted from one array to another; with weights their positions, too.
   const std::int64_t sorted = given * (data.weighted || attr > 0 ? 32 : 16);
   out.graph_building = out.graph + data.edges * (kIds + (data.weighted ? 4 : 0) + 4 * attr) + sorted;
@@ -180,10 +204,10 @@ std::vector<MemoryTiers> choose_tiers(const TrainOptions& o, const MemoryNeeds& 
   const bool has_peers = cuda && room.ranks > 1 && room.ranks_of_host == room.ranks;
   std::vector<Pair> allowed;
   for (const Pair& at : kFromFastToSlow) {
-    const GraphOn graph = cuda ? o.graph_on : GraphOn::kDevice;
+    const GraphOn graph = cuda || o.graph_on == GraphOn::kPeers ? o.graph_on : GraphOn::kDevice;
     if ((o.features_on == at.features ||
          (o.features_on == FeaturesOn::kAuto && (at.features != FeaturesOn::kPeers || has_peers))) &&
-        (graph == GraphOn::kAuto || graph == at.graph) &&
+        (graph == at.graph || (graph == GraphOn::kAuto && at.graph != GraphOn::kPeers)) &&
         (at.features != FeaturesOn::kDisk || not_on_disk.empty()))
       allowed.push_back(at);
   }
@@ -204,9 +228,9 @@ std::vector<MemoryTiers> choose_tiers(const TrainOptions& o, const MemoryNeeds& 
   std::vector<MemoryTiers> out;
   for (auto at = first; at != allowed.end(); ++at) {
     if (at->graph == GraphOn::kDevice && first->graph == GraphOn::kHost) continue;  // there is no room
-    const std::int64_t held = needs.always + (at->graph == GraphOn::kDevice ? needs.graph : 0);
+    const std::int64_t without_features = held({FeaturesOn::kDisk, at->graph}, needs, room).device;
     const bool in_pieces = at->features == FeaturesOn::kDevice &&
-                           !is_at_most(held + needs.features_building, kBuilding, room.on_device);
+                           !is_at_most(without_features + needs.features_building, kBuilding, room.on_device);
     out.push_back({at->features, at->graph, in_pieces, tier_text(*at, is_auto, needs, room),
                    FeatureRead::kWithDataset});
   }
@@ -231,7 +255,7 @@ FeatureForm choose_form(const TrainOptions& options, const DataHeader& data, Dev
 }
 
 Device RunPlan::builds_on() const {
-  return partitioned || tiers.front().graph == GraphOn::kHost ? kCpu : device;
+  return partitioned || tiers.front().graph != GraphOn::kDevice ? kCpu : device;
 }
 
 Device RunPlan::reads_to() const {
@@ -256,8 +280,11 @@ RunPlan plan_run(const TrainOptions& options, const DataHeader& data, const Room
   plan.form = choose_form(options, data, room.device);
   if (options.batch > 0) {
     plan.tiers = batch_tiers(options, data, room, ranks);
-    if (ranks > 1 && data.in_file && data.edge_list && options.task == TaskKind::kNode &&
-        !options.edge_features && !data.makes_features)
+    const bool reads_parts = ranks > 1 && data.in_file && options.task == TaskKind::kNode &&
+                             !options.edge_features && !data.makes_features;
+    if (reads_parts && plan.cuts_graph() && options.reorder == NodeOrder::kNone)
+      plan.edges = EdgeRead::kExchanged;
+    else if (reads_parts && data.edge_list)
       plan.edges = EdgeRead::kOfHost;
     return plan;
   }
@@ -285,6 +312,7 @@ std::string describe(const RunPlan& plan) {
   if (plan.ranks > 1)
     text += fmt::format("{} ranks, {}; ", plan.ranks,
                         plan.partitioned                ? "a range of the nodes each"
+                        : plan.cuts_graph()             ? "a part of the graph each"
                         : plan.task == TaskKind::kGraph ? "all graphs each"
                                                         : "the whole graph each");
   text += fmt::format("read {} and {}", plan.edges == EdgeRead::kAll ? "all edges" : "a part of the edges",

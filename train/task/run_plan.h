@@ -49,6 +49,7 @@ struct MemoryNeeds {
   std::int64_t features = 0;           // as the model reads them
   std::int64_t features_building = 0;  // the most while all are normalised and converted, themselves included
   std::int64_t always = 0;             // always on the device: labels, marks, an evaluation's hidden layer
+  std::int64_t row_pointers = 0;       // of the graph: those that every rank has of a graph that is cut
 };
 MemoryNeeds memory_needs(const DataHeader& data, const TrainOptions& options);
 
@@ -81,7 +82,8 @@ struct MemoryTiers {
 ///   The device holds graph, features and `always` in 60 % of what is free, and builds them in 90 %: the
 ///   rest is for batches. The host holds what it has in 80 %. On the CPU, the graph is on the device. Where
 ///   nothing fits, the device holds as little as possible.
-///   FeaturesOn::kPeers is taken by auto where several ranks have a GPU each of one host.
+///   FeaturesOn::kPeers is taken by auto where several ranks have a GPU each of one host, GraphOn::kPeers
+///   where it is named.
 ///   not_on_disk: as DataHeader's
 /// Throws Error where auto finds no tier: features larger than the host's memory that cannot stay on disk;
 /// for FeaturesOn::kDisk, the reason why they cannot.
@@ -100,7 +102,7 @@ struct RunPlan {
   TaskKind task = TaskKind::kNode;
   Device device{};
   int ranks = 1;
-  bool partitioned = false;  // each rank has a range of the nodes; else all ranks have the whole graph
+  bool partitioned = false;  // each rank has a range of the nodes; else all ranks have all nodes
   /// Partitioned: if the features are dense, each rank keeps those of all nodes, because the first layer sums
   /// them before anything else.
   bool shares_features = false;
@@ -111,6 +113,8 @@ struct RunPlan {
   FeatureForm form = FeatureForm::kAuto;  // of the model's input; kAuto: by the density of a sample of rows
   std::vector<MemoryTiers> tiers{};       // the one to use first, then those for too little memory
 
+  /// Whether each rank has the rows of a part of the nodes: partitioned, or of mini-batches.
+  bool cuts_graph() const { return partitioned || tiers.front().graph == GraphOn::kPeers; }
   /// Where edges, edge weights and features are read to.
   Device reads_to() const;
   /// Where the graph is made from its edges.

@@ -26,8 +26,10 @@ void add_batches_of_nodes(OptionGroup training) {
       "host memory or in the file, the first that has room");
   training.under(kKernels).choice(
       kRun | kInBatches, "graph-on", field(&TrainOptions::graph_on),
-      "With --batch, where the edges are that neighbours are sampled from; auto: on the device, "
-      "if it has room");
+      "With --batch, where the edges are that neighbours are sampled from: on the device, in page-locked "
+      "host "
+      "memory, or cut among the devices of several ranks (peers); auto: on the device, if it has room, else "
+      "on the host");
   training.under(kKernels).integer(
       kRun | kInBatches, "feature-cache", field(&TrainOptions::feature_cache_mib), -1,
       "MiB of the device for the rows of features on the host, on disk or of other ranks that are read most; "
