@@ -282,4 +282,7 @@ MUTANTS = [
      "TrainCorrectAndSmooth*"),
     ("train/task/graph_steps.cpp", "kBatchStream + (static_cast<std::uint64_t>(start.epoch) << 32)", "kBatchStream", "TrainGraphBatches*"),
     ("train/task/memory_estimate.cpp", "std::clamp<std::int64_t>(trained, 1, n)", "std::min(trained, n)", "TrainMemory.One*"),
+    ("train/task/run_plan.cpp", "room.ranks > 1 && room.ranks_of_host == room.ranks", "room.ranks > 1", "TrainMemoryTiers*"),
+    ("train/task/run_plan.cpp", "(graph == GraphOn::kAuto && at.graph != GraphOn::kPeers)", "graph == GraphOn::kAuto", "TrainMemoryTiers*"),
+    ("ops/plan/aggregation_cost.cpp", "if (sizes.x_on_all_ranks) return out;", "", "OpsAggregationCost*:BenchGcnSums*"),
 ]
