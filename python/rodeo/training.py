@@ -210,6 +210,10 @@ def train(dataset: Any, model: str = "gcn", *, task: Optional[str] = None, seeds
     nodes = dataset.nodes() if isinstance(dataset, HeteroGraph) and given["task"] == "node" else dataset
     if given["task"] == "node":
         _check_complete(nodes, given)
+    made = given.get("input_features", given.get("input-features"))
+    if given["task"] != "graph" and not isinstance(dataset, HeteroGraph) and not dataset.num_features and made in (None, "file"):
+        raise ValueError("[train] the dataset has no features: give x to rodeo.Dataset, or input_features='degree', 'onehot', 'random' or "
+                         "'ones' to rodeo.train")
     runs = _runs_of(nodes, given, seeds)
     if len(runs) == 1:
         return _train_once(dataset, model, runs[0], gpus, ranks, callback)

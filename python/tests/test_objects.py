@@ -160,7 +160,8 @@ def test_unknown_options_and_missing_parts_are_named():
         with pytest.raises(ValueError, match=text):
             rodeo.train(dataset(), **given)
     rodeo.train(dataset(), no_graph=True, **FAST)  # the older name of no_cuda_graph
-    for data, text in [(rodeo.Dataset(edges, x, y), "no training nodes: give train_mask"), (rodeo.Dataset(edges, x), "no labels: give y")]:
+    for data, text in [(rodeo.Dataset(edges, x, y), "no training nodes: give train_mask"), (rodeo.Dataset(edges, x), "no labels: give y"),
+                       (rodeo.Dataset(edges, None, y, **masks), "no features: give x to rodeo.Dataset, or input_features=")]:
         with pytest.raises(ValueError, match=text):
             rodeo.train(data, **FAST)
 
