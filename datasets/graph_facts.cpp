@@ -81,7 +81,8 @@ double graph_bytes(const Dataset& dataset, bool symmetric) {
 // of X and of X^T.
 double feature_bytes(const Dataset& dataset, double density, double width) {
   const auto n = static_cast<double>(dataset.num_nodes), f = static_cast<double>(dataset.num_features);
-  if (!dataset.x_sparse.defined() && density >= kSparseBelowOnCuda) return 2 * n * f * width;
+  if (density >= (dataset.x_sparse.defined() ? kSparseBelowOnCpu : kSparseBelowOnCuda))
+    return 2 * n * f * width;
   const double columns = 4 + 4, row = 4, place = 8;
   return density * n * f * (columns + row + place + 4 * width) + 8 * (n + f + 2);
 }

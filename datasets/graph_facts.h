@@ -32,8 +32,8 @@ GraphFacts graph_facts(const Dataset& dataset);
 
 /// Estimated bytes on the device while the published model (GCN: 16 hidden; GAT: 8 heads of 8) is trained:
 /// graph, features, activations and their gradients, without the workspace of libraries. Features and
-/// activations are of `dtype`. Features that the file has as sparse, or whose density is below
-/// kSparseBelowOnCuda, are sparse. A graph that is not symmetric also stores its transpose.
+/// activations are of `dtype`. Features whose density is below kSparseBelowOnCuda are sparse, and those that
+/// the file has as sparse below kSparseBelowOnCpu. A graph that is not symmetric also stores its transpose.
 std::int64_t gcn_training_bytes(const Dataset& dataset, const GraphFacts& facts, DType dtype);
 std::int64_t gat_training_bytes(const Dataset& dataset, const GraphFacts& facts, DType dtype);
 

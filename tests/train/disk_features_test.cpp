@@ -76,7 +76,7 @@ TEST_P(TrainDiskFeatures, RowsAreThoseOfTheConvertedMatrix) {
       of.normalize_features = scaling;
       of.precision = precision;
       Dataset dataset = load_dataset(path_);
-      const FeatureScale scale = make_feature_scale(dataset, {}, {}, of, device(), {}, false);
+      const FeatureScale scale = make_feature_scale(dataset, {}, {}, of, device(), {}, false, false);
       const Tensor x = convert_features(dataset, scale, of, FeatureForm::kDense, device()).x.input().value();
       DiskFeatures disk(path_, scale, x.dtype(), device());
       for (const std::int64_t cached : {0, 150}) {

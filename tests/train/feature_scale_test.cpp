@@ -150,6 +150,9 @@ TEST_P(TrainScales, AutoTrainsOrdinaryTables) {
     const double p = j % 7 == label[i] ? 0.5 : 0.2;
     return std::uniform_real_distribution<double>()(random) < p ? 1 : 0;
   });
+  Dataset stored = words;  // as the same values in a file of sparse features
+  const WeightedAdjacency entries = dense_to_csr(std::exchange(stored.x, {}));
+  stored.x_sparse = {entries.adj.csr().row_ptr, entries.adj.csr().col, entries.weight};
   SyntheticOptions size = synthetic_preset("reddit");
   size.nodes = 400, size.edges = 4000, size.features = 40, size.classes = 7;
   const struct {
@@ -158,7 +161,8 @@ TEST_P(TrainScales, AutoTrainsOrdinaryTables) {
     const char* text;
     bool loses;  // by rows
   } cases[] = {{"table", table, "not negative, but 0.0 % zeros)", true},
-               {"words", words, "a row is spread over about", true},
+               {"words", words, "standardised by column (auto: a row is spread over about", true},
+               {"words stored as sparse", stored, "standardised by column (auto: a row is spread", true},
                {"reddit", synthesize(size), "standardised by column (auto: negative values)", false}};
   TrainOptions options;
   for (const auto& [name, dataset, text, loses] : cases) {

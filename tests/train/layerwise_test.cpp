@@ -73,6 +73,25 @@ TEST_P(TrainLayerwise, PartsOfTheTrunkAreThere) {
     }
 }
 
+// Rows of 2, 0, 5, 1 and 1 edges. The size of a chunk is its rows and edges; a row is never cut.
+TEST_P(TrainLayerwise, ChunksAreFilledToTheirEdge) {
+  const Csr rows{5, 5, Tensor::from<std::int64_t>({0, 2, 2, 7, 8, 9}, device()),
+                 Tensor::from<std::int32_t>({0, 1, 0, 1, 2, 3, 4, 3, 4}, device())};
+  const Adjacency graph{rows};
+  LayerwiseModel model;
+  model.layers.emplace_back([](const Block&, const Features& h, const Variable&) { return h.input(); });
+  const auto chunks = [&](std::int64_t chunk) {
+    return LayerwiseEvaluation(graph, Tensor::zeros({5, 1}, DType::kF32, device()), model, chunk)
+        .num_chunks();
+  };
+  EXPECT_EQ(chunks(14), 1);  // 3 + 1 + 6 + 2 + 2
+  EXPECT_EQ(chunks(13), 2);  // 3 + 1 + 6 + 2, 2
+  EXPECT_EQ(chunks(10), 2);  // 3 + 1 + 6, 2 + 2
+  EXPECT_EQ(chunks(9), 3);   // 3 + 1, 6 + 2, 2
+  EXPECT_EQ(chunks(4), 3);   // 3 + 1, 6, 2 + 2
+  EXPECT_EQ(chunks(3), 5);
+}
+
 TEST_P(TrainLayerwise, ChunksOfAnySizeGiveTheSameLogits) {
   const Dataset data = small_graph();
   const Adjacency graph = to_graph(data, device()).adj;

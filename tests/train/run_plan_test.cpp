@@ -227,7 +227,9 @@ TEST(TrainRunPlan, TheFormOfFeatures) {
   EXPECT_EQ(form("gcn", -1, Form::kDense), Form::kAuto);
   EXPECT_EQ(form("gcn", 0.119, Form::kDense), Form::kSparse);
   EXPECT_EQ(form("gcn", 0.121, Form::kDense), Form::kDense);
-  EXPECT_EQ(form("gcn", 0.5, Form::kSparse), Form::kSparse);
+  EXPECT_EQ(form("gcn", 0.199, Form::kSparse), Form::kSparse);
+  EXPECT_EQ(form("gcn", 0.2, Form::kSparse), Form::kDense);
+  EXPECT_EQ(form("gcn", -1, Form::kSparse), Form::kSparse);
   EXPECT_EQ(form("sgc", 0.001, Form::kSparse, 1000), Form::kSparse) << "8 (2 (1000 + 1000) + 100) < 100,000";
   EXPECT_EQ(form("sgc", 0.001, Form::kSparse, 6000), Form::kDense) << "propagating each epoch costs more";
   EXPECT_EQ(form("sgc", -1, Form::kDense), Form::kAuto);

@@ -146,7 +146,7 @@ Features FeatureScale::apply(const Features& x) const {
 
 FeatureScale make_feature_scale(const Dataset& dataset, const std::string& file, const Tensor& train,
                                 const TrainOptions& options, Device device, const Communicator& ranks,
-                                bool own) {
+                                bool own, bool stays_sparse) {
   const FeatureRows from{dataset.x, file};
   const std::int64_t rows = dataset.x.defined() ? dataset.x.dim(0) : dataset.num_nodes,
                      columns = dataset.num_features;
@@ -157,7 +157,7 @@ FeatureScale make_feature_scale(const Dataset& dataset, const std::string& file,
   if (out.scaling == kAuto || out.scaling == kRow) {
     const FeatureFacts facts =
         sparse ? sample_features(dataset.x_sparse, columns) : sample_features(from, rows, columns);
-    const ScalingChoice choice = choose_scaling(facts, sparse || options.features == FeatureForm::kSparse);
+    const ScalingChoice choice = choose_scaling(facts, stays_sparse);
     if (out.scaling == kRow) {
       if (choice.scaling == kStandard)
         out.warning = "--normalize-features row: auto would take standard: " + choice.reason;

@@ -60,8 +60,9 @@ struct TrainedTypes {
 ///   train  i64 [n], rows whose statistics kStandard has; undefined: all
 ///   device of the features that it is applied to
 ///   own    the ranks have rows of their own. A collective call
+///   stays_sparse: as for choose_scaling
 FeatureScale make_feature_scale(const Dataset& dataset, const std::string& file, const Tensor& train,
                                 const TrainOptions& options, Device device, const Communicator& ranks,
-                                bool own);
+                                bool own, bool stays_sparse);
 
 }  // namespace rodeo

@@ -88,7 +88,8 @@ void use_graphs(Dataset& dataset, const TrainOptions& options, bool trains, cons
 
 void add_graph_features(NodeTask& task, const Dataset& dataset, const TrainOptions& options, Device device) {
   const Tensor train = dataset.split.train.numel() > 0 ? nodes_of(dataset, dataset.split.train) : Tensor();
-  task.feature_scale = make_feature_scale(dataset, {}, train, options, device, {}, /*own=*/false);
+  task.feature_scale = make_feature_scale(dataset, {}, train, options, device, {}, /*own=*/false,
+                                          /*stays_sparse=*/false);
   if (!task.feature_scale.warning.empty()) task.warnings.push_back(task.feature_scale.warning);
   if (train.defined() && options.fold != kFoldOfFile && dataset.graph_split.train.defined())
     task.warnings.emplace_back(

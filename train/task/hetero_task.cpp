@@ -106,7 +106,8 @@ std::vector<HeteroInput> make_inputs(HeteroDataset& dataset, const TrainOptions&
       scale = trained->types[inputs.size() - 1].scale;
       scale.columns = scale.columns.to(device);
     } else {
-      scale = make_feature_scale(type, "", train, options, device, {}, /*own=*/false);
+      scale = make_feature_scale(type, "", train, options, device, {}, /*own=*/false,
+                                 /*stays_sparse=*/false);
     }
     if (!scale.warning.empty()) task.warnings.push_back(type.name + ": " + scale.warning);
     input.x = scale.apply(Features(type.x.to(device))).to(activation_dtype(options.precision));

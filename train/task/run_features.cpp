@@ -100,9 +100,11 @@ void add_features(NodeTask& task, Dataset& dataset, const RunPlan& plan, const T
     dataset.num_features = dataset.x.dim(1);
   }
   const bool over_all = plan.task == TaskKind::kLink || task.split_sizes[0] == 0;
+  const bool stays_sparse =
+      plan.form == FeatureForm::kSparse || (plan.form == FeatureForm::kAuto && dataset.x_sparse.defined());
   task.feature_scale = make_feature_scale(
       dataset, plan.data.has_rows_in_file() ? plan.data.where : std::string(),
-      over_all ? Tensor() : dataset.split.train, options, plan.device, ranks, plan.partitioned);
+      over_all ? Tensor() : dataset.split.train, options, plan.device, ranks, plan.partitioned, stays_sparse);
   if (!task.feature_scale.warning.empty()) task.warnings.push_back(task.feature_scale.warning);
   if (options.batch > 0 && plan.data.form == FeatureForm::kDense) {
     add_batch_features(task, dataset, plan, options, ranks);

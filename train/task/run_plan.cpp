@@ -244,11 +244,13 @@ FeatureForm choose_form(const TrainOptions& options, const DataHeader& data, Dev
     return FeatureForm::kSparse;
   }
   if (options.features == FeatureForm::kDense || !reason.empty()) return FeatureForm::kDense;
+  const double elements = static_cast<double>(data.nodes) * static_cast<double>(data.features);
   const bool stored_sparse = data.form == FeatureForm::kSparse;
+  if (stored_sparse && data.entries > 0 && elements > 0 && data.entries >= elements * kSparseBelowOnCpu)
+    return FeatureForm::kDense;  // on each device: what auto makes of the values depends on the form
   if (stored_sparse && !traits_of(options).keeps_propagated()) return FeatureForm::kSparse;
   if (data.entries < 0 || data.features == 0) return FeatureForm::kAuto;
   if (traits_of(options).keeps_propagated() && !propagates_fast(options, data)) return FeatureForm::kDense;
-  const double elements = static_cast<double>(data.nodes) * static_cast<double>(data.features);
   const bool is_sparse =
       stored_sparse || data.entries < elements * (device.is_cuda() ? kSparseBelowOnCuda : kSparseBelowOnCpu);
   return is_sparse ? FeatureForm::kSparse : FeatureForm::kDense;

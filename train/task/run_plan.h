@@ -91,10 +91,10 @@ std::vector<MemoryTiers> choose_tiers(const TrainOptions& options, const MemoryN
                                       const std::string& not_on_disk);
 
 /// Dense or sparse, as options.features says. FeatureForm::kAuto is sparse if the model reads sparse
-/// features, and the stored ones are sparse or their density is below kSparseBelowOnCpu or
-/// kSparseBelowOnCuda. A model that keeps S^K X of dense features reads sparse ones only if propagating X W
-/// in each epoch is less work. Returns kAuto where that depends on data.entries or data.features, and they
-/// are not known. Throws Error for sparse features that the model cannot read.
+/// features, and their density is below kSparseBelowOnCpu or kSparseBelowOnCuda; that of stored sparse ones
+/// below kSparseBelowOnCpu on all devices. A model that keeps S^K X of dense features reads sparse ones only
+/// if propagating X W in each epoch is less work. Returns kAuto where that depends on data.entries or
+/// data.features, and they are not known. Throws Error for sparse features that the model cannot read.
 FeatureForm choose_form(const TrainOptions& options, const DataHeader& data, Device device);
 
 struct RunPlan {
