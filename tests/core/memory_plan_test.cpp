@@ -21,6 +21,13 @@ TEST(CoreMemoryPlan, ABlockTakesThePlaceOfSeveralThatAreGone) {
   EXPECT_EQ(plan.offsets[1], 4 * kUnit);
 }
 
+// A life is half open: the end of one block may be the begin of the next.
+TEST(CoreMemoryPlan, ABlockFollowsAnotherAtItsEnd) {
+  EXPECT_EQ(plan_memory({{kUnit, 0, 1}, {kUnit, 1, 2}}).bytes, kUnit);
+  EXPECT_EQ(plan_memory({{kUnit, 1, 2}, {kUnit, 0, 1}}).bytes, kUnit);
+  EXPECT_EQ(plan_memory({{kUnit, 0, 2}, {kUnit, 1, 2}}).bytes, 2 * kUnit);
+}
+
 TEST(CoreMemoryPlan, BlocksThatLiveTogetherAreApart) {
   Philox4 random{};
   std::vector<BlockLife> blocks;

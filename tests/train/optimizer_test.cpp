@@ -265,6 +265,22 @@ TEST_P(TrainOptimizer, ReplaysOfACapturedStepGoOnFromAState) {
       << error;
 }
 
+// A group without momentum, before or after one with it, does not take the state of the other.
+TEST(TrainSgd, GroupsHaveMomentumOrNot) {
+  for (const bool first : {true, false}) {
+    Variable with = parameter({1}, kCpu), without = parameter({1}, kCpu);
+    const ParameterGroup moves{{with}, {.momentum = 0.5}}, plain{{without}, {}};
+    Sgd sgd(first ? std::vector{moves, plain} : std::vector{plain, moves});
+    for (int i = 0; i < 2; ++i) {
+      set_grad(with, {1});
+      set_grad(without, {1});
+      sgd.step();
+    }
+    EXPECT_NEAR(with.value().item(), 1 - 0.01 * 1 - 0.01 * 1.5, 1e-15) << first;
+    EXPECT_NEAR(without.value().item(), 1 - 0.01 * 2, 1e-15) << first;
+  }
+}
+
 TEST(TrainOptimizerRegistry, FindsByName) {
   EXPECT_EQ(optimizer_names("|"), "adam|adamw|sgd");
   EXPECT_ERROR(find_optimizer("lion"), "--optimizer must be one of adam, adamw, sgd, got 'lion'");
