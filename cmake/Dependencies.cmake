@@ -38,6 +38,11 @@ if(NOT RODEO_CUDA STREQUAL "OFF" AND (gpu OR NOT RODEO_CUDA STREQUAL "GPU"))
     if(architectures STREQUAL "native")
       set(architectures ${CMAKE_CUDA_ARCHITECTURES_NATIVE})
     endif()
+    list(LENGTH architectures count)
+    if(count GREATER 1 AND CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13.0)
+      # Code for several architectures is much alike: compressed as a whole it takes an eighth of what nvcc makes of it otherwise.
+      string(APPEND CMAKE_CUDA_FLAGS " --compress-mode=size")
+    endif()
     foreach(architecture ${architectures})  # e.g. 90, 86-real, 90a
       if(architecture MATCHES "^([0-9]+)" AND CMAKE_MATCH_1 LESS 80)
         message(FATAL_ERROR "GPUs of compute capability below 8.0 are not supported, got CUDA architecture ${architecture}: "
