@@ -31,7 +31,7 @@ TEST(TrainSettings, PrintedConfigsAreReadAsTheyWere) {
     const TempDir dir;
     const std::string printed =
         parse_settings({"--model", model, "--print-config", "--epochs", "17", "--seed=9", "--lr", "0.003",
-               "--precision", "bf16", "--checkpoint", "ck", "--resume", "--dataset", "a \"b\".h5"})
+                        "--precision", "bf16", "--checkpoint", "ck", "--resume", "--dataset", "a \"b\".h5"})
             .notice;
     write_file(dir / "run.json", printed);
     EXPECT_EQ(parse_settings({"--config", dir / "run.json", "--print-config"}).notice, printed);
@@ -81,7 +81,8 @@ TEST(TrainSettings, AnErrorNamesTheFileOfTheValue) {
   write_file(file, R"({"model": "gcn", "hidden": 0, "precision": "half"})");
   EXPECT_ERROR(parse_settings({"--dataset", "x", "--config", file, "--hidden", "4"}),
                file + ": unknown precision 'half': expected one of fp32, tf32, bf16");
-  EXPECT_EQ(parse_settings({"--dataset", "x", "--config", file, "--hidden", "4", "--precision", "bf16"}).hidden, 4);
+  EXPECT_EQ(
+      parse_settings({"--dataset", "x", "--config", file, "--hidden", "4", "--precision", "bf16"}).hidden, 4);
 }
 
 TEST(TrainSettings, BadConfigsAreNamed) {
