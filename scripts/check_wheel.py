@@ -22,6 +22,7 @@ import time
 import zipfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+LARGEST = 200e6  # bytes
 SYSTEM = r"lib(z|c|m|dl|rt|pthread|gcc_s|stdc\+\+)\.so|ld-linux"  # what a wheel may count on: PEP 600
 TRAIN = """set -e
 cd "$1"
@@ -68,7 +69,10 @@ def venv(python, path, *packages):
 
 
 def check_binaries(wheel, python, folder):
-    """No file needs CUDA, Python, PyTorch or a library that is not inside; licences are listed; the stable ABI holds."""
+    """No file needs CUDA, Python, PyTorch or a library that is not inside; licences are listed; the stable ABI holds; it is small."""
+    if os.path.getsize(wheel) >= LARGEST:
+        sys.exit(f"{wheel} has {os.path.getsize(wheel) / 1e6:.0f} MB, not less than {LARGEST / 1e6:.0f}: scripts/library_size.py "
+                 "tells what fills it")
     unpacked = os.path.join(folder, "unpacked")
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(unpacked)
