@@ -8,6 +8,7 @@
 
 #include "core/allocation_info.h"
 #include "core/cuda/check.h"
+#include "core/cuda/check_libraries.h"
 #include "core/cuda/presence.h"
 #include "core/cuda/runtime.h"
 #include "core/cuda/wait.h"

@@ -10,7 +10,7 @@
 #include <tuple>
 
 #include "core/context.h"
-#include "core/cuda/check.h"
+#include "core/cuda/check_libraries.h"
 #include "core/cuda/data_type.h"
 
 namespace rodeo::kernels::cuda {

@@ -8,7 +8,7 @@
 #include <tuple>
 
 #include "core/context.h"
-#include "core/cuda/check.h"
+#include "core/cuda/check_libraries.h"
 #include "core/cuda/data_type.h"
 #include "ops/kernels/sparse.h"
 
