@@ -71,13 +71,9 @@ build_hdf5() {  # a static library for shared ones
 [ -e "$work/hdf5/lib/libhdf5.a" ] || build_hdf5
 
 real=${architectures//;/-real;}  # machine code for all; the last one without -real has PTX, too
-# Code for six architectures is much alike: compressed as a whole it takes an eighth of the space that nvcc gives it otherwise.
-nvcc=${CUDACXX:-$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)}
-"$nvcc" --help 2>/dev/null | grep -- --compress-mode >/dev/null && compress=--compress-mode=size || compress=
 rm -rf "$work/raw" "$work/repaired" "$work/unpacked"
 pip wheel -q --no-deps --no-build-isolation -w "$work/raw" ./python -C build-dir="$work/build" \
-  -C cmake.define.RODEO_CUDA=$cuda -C "cmake.define.CMAKE_CUDA_ARCHITECTURES=$real" \
-  -C "cmake.define.CMAKE_CUDA_FLAGS=$compress" -C "cmake.define.RODEO_OLDER_PYTHONS=$older" \
+  -C cmake.define.RODEO_CUDA=$cuda -C "cmake.define.CMAKE_CUDA_ARCHITECTURES=$real" -C "cmake.define.RODEO_OLDER_PYTHONS=$older" \
   -C cmake.define.RODEO_HDF5_LIBRARY="$work/hdf5/lib/libhdf5.a" -C cmake.define.RODEO_HDF5_INCLUDE_DIR="$work/hdf5/include"
 wheel=$(ls "$work"/raw/*.whl)
 [ "$lowest" = "$builder" ] || wheel=$work/raw/$(wheel tags --remove --python-tag "cp3$lowest" --abi-tag abi3 "$wheel")
