@@ -74,7 +74,8 @@ endfunction()
 
 # rodeo_unite(target sources...): with RODEO_UNITY, the sources of a folder are compiled in four groups. A group depends on the name
 # of the source alone: a new one joins a group and leaves the others as they are. A name that is defined in the unnamed namespaces
-# of two sources of a group is an error: give it a better one, or name a source here, which is compiled alone then.
+# of two sources of a group is an error: give it a better one, or name a source here, which is compiled alone then. So are sources
+# that rodeo_h5_check links: a group would bring in the whole library, whose address space is more than the limit of that process.
 set(rodeo_compiled_alone
     core/random.cpp datasets/subgraph.cpp datasets/subset.cpp datasets/synthetic_edges.cpp datasets/synthetic_presets.cpp
     datasets/import/text_lines.cpp ops/segment_reduce.cpp ops/segment_sum.cpp ops/cpu/sddmm.cpp
@@ -84,7 +85,7 @@ function(rodeo_unite target)
   list(FILTER ARGN INCLUDE REGEX "\\.cpp$")
   foreach(path ${ARGN})
     cmake_path(RELATIVE_PATH path BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE source)
-    if(NOT source IN_LIST rodeo_compiled_alone)
+    if(NOT source IN_LIST rodeo_compiled_alone AND NOT source MATCHES "^(core/[a-z_]+|datasets/hdf5/(hdf5|hetero)_[a-z]+)[.]cpp$")
       cmake_path(GET source PARENT_PATH folder)
       string(MD5 hash ${source})
       string(SUBSTRING ${hash} 0 1 digit)

@@ -171,7 +171,7 @@ TEST(TrainRankPeers, TrainingHasTheBitsOfAGraphOnTheDevice) {
   const auto with = [](std::string_view what, std::string_view model,
                        const std::function<void(TrainOptions&)>& set) {
     SCOPED_TRACE(what);
-    TrainOptions options = options_of(model);
+    TrainOptions options = peer_options(model);
     options.graph_on = GraphOn::kDevice, options.features_on = FeaturesOn::kDevice;
     set(options);
     const test::Trained want = train(test::tiny_dataset(), options, ranks());

@@ -24,7 +24,7 @@ struct TrainedModel {
   std::vector<float> weights;
 };
 
-TrainedModel train(Dataset data, const TrainOptions& options, const Communicator& over) {
+TrainedModel train_model(Dataset data, const TrainOptions& options, const Communicator& over) {
   const NodeRun run = make_run(std::move(data), options, test::device(), over);
   TrainedModel out;
   Trainer trainer = make_trainer(run, trainer_options(options));
@@ -45,7 +45,8 @@ TrainOptions model_options(std::string_view model) {
 }
 
 void expect_as_on_one_rank(const Dataset& data, const TrainOptions& options, double tolerance = 1e-5) {
-  const TrainedModel one = train(data, options, Communicator()), all = train(data, options, ranks());
+  const TrainedModel one = train_model(data, options, Communicator()),
+                     all = train_model(data, options, ranks());
   ASSERT_EQ(one.losses.size(), all.losses.size());
   for (std::size_t i = 0; i < one.losses.size(); ++i)
     EXPECT_NEAR(all.losses[i], one.losses[i], tolerance * one.losses[i]) << "epoch " << i + 1;
@@ -210,10 +211,10 @@ TEST(TrainRanks, ConstantFeaturesAreNotExchanged) {
         EXPECT_EQ(run.task.features.ends_with("; of all nodes on each rank"), hidden > 15);
         {
           const SentRows sent(data.num_features);
-          const TrainedModel all = train(data, options, ranks());
+          const TrainedModel all = train_model(data, options, ranks());
           EXPECT_EQ(sent.count, hidden > 15 ? 1 : 0) << "once, when they are loaded";
           options.aggregation = Aggregation::kRows;
-          const TrainedModel rows = train(data, options, ranks());
+          const TrainedModel rows = train_model(data, options, ranks());
           EXPECT_EQ(sent.count > 1, hidden > 15) << "as named, features are rows of the rank";
           EXPECT_EQ(all.losses, rows.losses);
           EXPECT_EQ(all.summary.last.val_loss, rows.summary.last.val_loss);
@@ -324,9 +325,9 @@ TEST(TrainRanks, TwentyRunsHaveTheSameBits) {
       TrainOptions options = model_options(model);
       options.aggregation = form;
       SCOPED_TRACE(str(model, " ", name(form)));
-      const TrainedModel first = train(data, options, ranks());
+      const TrainedModel first = train_model(data, options, ranks());
       for (int run = 1; run < 20; ++run) {
-        const TrainedModel again = train(data, options, ranks());
+        const TrainedModel again = train_model(data, options, ranks());
         EXPECT_EQ(again.losses, first.losses) << run;
         EXPECT_EQ(again.weights, first.weights) << run;
       }
