@@ -7,7 +7,7 @@ namespace rodeo::hdf5 {
 
 struct CheckLimits {
   std::int64_t cpu_seconds, wall_seconds;
-  std::int64_t memory_mib;  // of address space
+  std::int64_t memory_mib;  // of address space, beside what the process has at its start
 };
 
 /// Limits for a file of that size. The wall clock is for files on slow disks and for busy machines.

@@ -8,6 +8,7 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <fstream>
 #include <string>
 #include <string_view>
 
@@ -67,13 +68,21 @@ void set_limit(__rlimit_resource resource, std::int64_t value) {
   ::setrlimit(resource, &limit);
 }
 
+/// Bytes of address space that the process has: its libraries, and the stacks of threads that they start,
+/// which are more on more processors.
+std::int64_t address_space() {
+  std::int64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  return pages * ::sysconf(_SC_PAGESIZE);
+}
+
 void set_limits(std::int64_t cpu_seconds, std::int64_t memory_mib) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // never outlives its parent
   for (const int from_terminal : {SIGINT, SIGQUIT, SIGTERM}) ::signal(from_terminal, SIG_IGN);
   for (const int fatal : {SIGSEGV, SIGBUS, SIGFPE, SIGABRT, SIGXCPU}) ::signal(fatal, SIG_DFL);
   set_limit(RLIMIT_CORE, 0);
   set_limit(RLIMIT_CPU, cpu_seconds);
-  if (kLimitMemory) set_limit(RLIMIT_AS, memory_mib << 20);
+  if (kLimitMemory) set_limit(RLIMIT_AS, address_space() + (memory_mib << 20));
   // Memory that HDF5 uses before it writes it, or after it frees it, is more likely to crash here than there.
   constexpr int kPattern = 0xa5;
   ::mallopt(M_PERTURB, kPattern);

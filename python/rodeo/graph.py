@@ -239,7 +239,11 @@ def _like_on(device, like=None):
         try:
             import torch
         except ImportError:
-            import cupy
+            try:
+                import cupy
+            except ImportError:
+                raise ImportError(f"arrays on {device} are those of PyTorch or CuPy, and neither is installed: "
+                                  "pip install torch, or cupy-cuda13x; rodeo.train() needs neither") from None
             return cupy.empty((0,), dtype="float32")
         like = torch.empty((0,), device=device)
         _frameworks.know(like)

@@ -253,3 +253,11 @@ def test_a_torch_file_keeps_a_graph():
     torch.save({"graph": rodeo.Graph.from_edge_index(torch.tensor(small()[0]), 60)}, buffer)
     buffer.seek(0)
     assert torch.load(buffer, weights_only=False)["graph"].num_edges == 400
+
+
+def test_a_graph_on_a_gpu_names_the_packages_that_have_arrays_there(monkeypatch):
+    from rodeo.graph import _like_on
+    for package in ("torch", "cupy"):
+        monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(ImportError, match="arrays on cuda:0 are those of PyTorch or CuPy, and neither is installed"):
+        _like_on("cuda:0")

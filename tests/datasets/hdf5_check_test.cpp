@@ -107,6 +107,12 @@ TEST_F(DatasetsHdf5Check, MemoryIsLimited) {
   }
 }
 
+// 16 MiB are less than the libraries of the process have, and more than a small file needs.
+TEST_F(DatasetsHdf5Check, LibrariesAreBesideTheLimit) {
+  valid();
+  EXPECT_EQ(run({test::command("rodeo_h5_check"), dir_ / "a.h5", "5", "16"}).first, 0);
+}
+
 TEST_F(DatasetsHdf5Check, AcceptsWhatTheReaderReportsItself) {
   valid();
   check_hdf5_file(dir_ / "a.h5");
