@@ -63,8 +63,12 @@ Child start(const std::string& program, const std::string& path, const CheckLimi
   std::vector<std::string> arguments{program, path, str(limits.cpu_seconds), str(limits.memory_mib)};
   std::vector<char*> argv, environment;
   for (std::string& argument : arguments) argv.push_back(argument.data());
+  // Threads of OpenBLAS would allocate 128 MiB each as they start, beside the limit or within it.
+  std::string one_thread = "OPENBLAS_NUM_THREADS=1";
   for (char** variable = environ; *variable; ++variable)  // the child has sanitizer options of its own
-    if (!std::strstr(*variable, "SAN_OPTIONS=")) environment.push_back(*variable);
+    if (!std::strstr(*variable, "SAN_OPTIONS=") && !std::strstr(*variable, "OPENBLAS_NUM_THREADS="))
+      environment.push_back(*variable);
+  environment.push_back(one_thread.data());
   argv.push_back(nullptr), environment.push_back(nullptr);
   child.error =
       posix_spawn(&child.process, program.c_str(), &actions, nullptr, argv.data(), environment.data());

@@ -165,6 +165,16 @@ TEST_F(DatasetsHdf5Check, ChildInheritsNoFileDescriptor) {
   EXPECT_NE(list.find("0 -> /dev/null"), std::string::npos) << list;
 }
 
+TEST_F(DatasetsHdf5Check, ChildHasOneThreadOfOpenBlas) {
+  valid();
+  const Variable threads("OPENBLAS_NUM_THREADS", "16");
+  const Variable variable("RODEO_H5_CHECK", program("env >" + dir_ / "list" + "\necho done\n"));
+  check_hdf5_file(dir_ / "a.h5");
+  const std::string list = str("\n", read_file(dir_ / "list", kMost));
+  EXPECT_NE(list.find("\nOPENBLAS_NUM_THREADS=1\n"), std::string::npos) << list;
+  EXPECT_EQ(list.find("OPENBLAS_NUM_THREADS=16"), std::string::npos) << list;
+}
+
 TEST_F(DatasetsHdf5Check, SaysWhatTheChildWasReading) {
   valid();
   const Variable variable("RODEO_H5_CHECK", program("echo its structure\necho /x\nkill -ILL $$\n"));
