@@ -29,7 +29,8 @@ constexpr int short_row_bytes(int numbers, const ShortRowsConfig& config) {  // 
 ///   Args, and a constructor from (work)
 ///   weigh(item, row, col, kept)     a lane's edge: leaves its numbers
 ///   close(row, first, end, head)    a lane's (row, head): the items [first, end) are those of the row
-///   begin(row), add(item, part), finish(row, first)   all lanes, row after row
+///   add(item, row)                  all lanes, item after item: of x, or of the row itself
+///   finish(row, first)              all lanes, after its last item; first: its first one, -1 without any
 template <class Pass>
 struct ShortRows {
   using T = typename Pass::T;
