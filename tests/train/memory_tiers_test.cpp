@@ -6,21 +6,10 @@
 #include <functional>
 
 #include "tests/support/devices.h"
-#include "train/task/model_registry.h"
+#include "tests/train/tier_options.h"
 
 namespace rodeo::test {
 namespace {
-
-constexpr std::int64_t kGiB = std::int64_t{1} << 30;
-constexpr Device kGpu{Device::Type::kCuda, 0};
-
-TrainOptions options(FeaturesOn features = FeaturesOn::kAuto, GraphOn graph = GraphOn::kAuto) {
-  TrainOptions out = published_options("sage");
-  out.batch = 1024;
-  out.features_on = features;
-  out.graph_on = graph;
-  return out;
-}
 
 std::vector<std::string> names(const std::vector<MemoryTiers>& tiers) {
   std::vector<std::string> out;
@@ -34,7 +23,7 @@ using Names = std::vector<std::string>;
 // A graph of 10 GiB, built in 30, with features of 40 GiB, converted in 80.
 const MemoryNeeds kNeeds{10 * kGiB, 30 * kGiB, 40 * kGiB, 80 * kGiB, kGiB};
 
-Names chosen(std::int64_t device, std::int64_t host, const TrainOptions& of = options(),
+Names chosen(std::int64_t device, std::int64_t host, const TrainOptions& of = tier_options(),
              const std::string& not_on_disk = "") {
   return names(choose_tiers(of, kNeeds, {kGpu, device * kGiB, host * kGiB}, not_on_disk));
 }
@@ -53,17 +42,18 @@ TEST(TrainMemoryTiers, TheFastestTiersWithRoomComeFirst) {
 }
 
 TEST(TrainMemoryTiers, NamedTiersAreTaken) {
-  EXPECT_EQ(chosen(1, 1, options(FeaturesOn::kDevice, GraphOn::kDevice)), (Names{"device device in pieces"}));
-  EXPECT_EQ(chosen(500, 500, options(FeaturesOn::kDisk)), (Names{"device disk", "host disk"}));
-  EXPECT_EQ(chosen(500, 500, options(FeaturesOn::kAuto, GraphOn::kHost)),
+  EXPECT_EQ(chosen(1, 1, tier_options(FeaturesOn::kDevice, GraphOn::kDevice)),
+            (Names{"device device in pieces"}));
+  EXPECT_EQ(chosen(500, 500, tier_options(FeaturesOn::kDisk)), (Names{"device disk", "host disk"}));
+  EXPECT_EQ(chosen(500, 500, tier_options(FeaturesOn::kAuto, GraphOn::kHost)),
             (Names{"host device", "host host", "host disk"}));
-  EXPECT_EQ(chosen(500, 500, options(FeaturesOn::kHost, GraphOn::kHost)), (Names{"host host"}));
+  EXPECT_EQ(chosen(500, 500, tier_options(FeaturesOn::kHost, GraphOn::kHost)), (Names{"host host"}));
 }
 
 // 10 GiB of the graph, 1 of `always` and 40 / ranks of the features are to fit 60 %.
 TEST(TrainMemoryTiers, PeersHoldAPartOfTheFeatures) {
   const auto of_ranks = [](std::int64_t device, int ranks) {
-    return choose_tiers(options(FeaturesOn::kPeers), kNeeds,
+    return choose_tiers(tier_options(FeaturesOn::kPeers), kNeeds,
                         {.device = kGpu, .on_device = device * kGiB, .on_host = 500 * kGiB, .ranks = ranks},
                         "");
   };
@@ -78,7 +68,7 @@ TEST(TrainMemoryTiers, PeersHoldAPartOfTheFeatures) {
 TEST(TrainMemoryTiers, AutoCutsFeaturesAmongTheGpusOfAHost) {
   const auto of_ranks = [](std::int64_t device, int ranks, int of_host, Device on = kGpu) {
     const Room room{on, device * kGiB, 500 * kGiB, of_host, ranks};
-    return names(choose_tiers(options(), kNeeds, room, ""));
+    return names(choose_tiers(tier_options(), kNeeds, room, ""));
   };
   EXPECT_EQ(of_ranks(200, 2, 2).front(), "device device");
   EXPECT_EQ(of_ranks(80, 2, 2).front(), "host device in pieces");
@@ -94,30 +84,30 @@ TEST(TrainMemoryTiers, AutoCutsFeaturesAmongTheGpusOfAHost) {
 
 TEST(TrainMemoryTiers, FeaturesThatCannotStayOnDisk) {
   const std::string reason = "x.h5: /x is compressed";
-  EXPECT_EQ(chosen(60, 500, options(), reason), (Names{"device host", "host host"}));
-  EXPECT_EQ(chosen(60, 45, options(), reason), (Names{"host host"})) << "all that is left";
+  EXPECT_EQ(chosen(60, 500, tier_options(), reason), (Names{"device host", "host host"}));
+  EXPECT_EQ(chosen(60, 45, tier_options(), reason), (Names{"host host"})) << "all that is left";
   EXPECT_ERROR(
-      chosen(60, 30, options(), reason),
+      chosen(60, 30, tier_options(), reason),
       "--features-on auto: the features take 40.00 GiB, and the host has 30.00 GiB free. They cannot "
       "stay on disk: x.h5: /x is compressed");
-  EXPECT_ERROR(chosen(500, 500, options(FeaturesOn::kDisk), reason),
+  EXPECT_ERROR(chosen(500, 500, tier_options(FeaturesOn::kDisk), reason),
                "--features-on disk: x.h5: /x is compressed");
 }
 
 TEST(TrainMemoryTiers, WithoutAGpuAllIsInOneMemory) {
-  const auto on_cpu = [](std::int64_t host, const TrainOptions& of = options()) {
+  const auto on_cpu = [](std::int64_t host, const TrainOptions& of = tier_options()) {
     return names(choose_tiers(of, kNeeds, {kCpu, host * kGiB, host * kGiB}, ""));
   };
   EXPECT_EQ(on_cpu(200), (Names{"device device", "device host", "device disk"}));
   EXPECT_EQ(on_cpu(100).front(), "device device in pieces");
   EXPECT_EQ(on_cpu(80), (Names{"device disk"}));
-  EXPECT_EQ(on_cpu(200, options(FeaturesOn::kAuto, GraphOn::kHost)).front(), "device device");
+  EXPECT_EQ(on_cpu(200, tier_options(FeaturesOn::kAuto, GraphOn::kHost)).front(), "device device");
 }
 
 // A host has 600 GiB: 150 for each of four ranks.
 TEST(TrainMemoryTiers, RanksShareFeaturesInHostMemory) {
   const auto of_host = [](std::int64_t host, int ranks) {
-    return choose_tiers(options(), kNeeds, {kGpu, 60 * kGiB, host / ranks * kGiB, ranks}, "").front();
+    return choose_tiers(tier_options(), kNeeds, {kGpu, 60 * kGiB, host / ranks * kGiB, ranks}, "").front();
   };
   EXPECT_EQ(names({of_host(60, 1)}), (Names{"device host"}));
   EXPECT_EQ(names({of_host(60, 4)}), (Names{"device host"})) << "40 GiB once for four ranks, not 160";
@@ -133,21 +123,21 @@ TEST(TrainMemoryTiers, SaysWhyInOneLine) {
     return choose_tiers(of, kNeeds, {cuda ? kGpu : kCpu, 60 * kGiB, 500 * kGiB}, "").front().text;
   };
   EXPECT_EQ(
-      text(options(), true),
+      text(tier_options(), true),
       "graph on the device, features in host memory (auto: they take 10.00 GiB and 40.00 GiB; the device "
       "has 60.00 GiB free, the host 500.00 GiB)");
-  EXPECT_EQ(text(options(FeaturesOn::kDisk, GraphOn::kHost), true),
+  EXPECT_EQ(text(tier_options(FeaturesOn::kDisk, GraphOn::kHost), true),
             "graph in host memory, features in the file");
-  EXPECT_EQ(text(options(FeaturesOn::kDevice, GraphOn::kDevice), true),
+  EXPECT_EQ(text(tier_options(FeaturesOn::kDevice, GraphOn::kDevice), true),
             "graph on the device, features on the device");
-  EXPECT_EQ(text(options(FeaturesOn::kDisk), false), "graph in host memory, features in the file");
+  EXPECT_EQ(text(tier_options(FeaturesOn::kDisk), false), "graph in host memory, features in the file");
 }
 
 // The copy that normalising makes, and that of another dtype.
 TEST(TrainMemoryTiers, NeedsCountWhatConvertingHolds) {
   DataHeader graph;
   graph.nodes = 1000, graph.edges = 5000, graph.features = 100;
-  TrainOptions of = options();
+  TrainOptions of = tier_options();
   EXPECT_EQ(memory_needs(graph, of).features, 400'000);
   EXPECT_EQ(memory_needs(graph, of).features_building, 800'000);
   of.normalize_features = FeatureScaling::kNone;
@@ -171,7 +161,7 @@ TEST(TrainMemoryTiers, AGraphIsCutAmongRanksByName) {
   needs.row_pointers = kGiB;
   const auto of_ranks = [&](std::int64_t device, FeaturesOn features, int ranks = 3, Device on = kGpu) {
     const Room room{on, device * kGiB, 500 * kGiB, ranks, ranks};
-    return choose_tiers(options(features, GraphOn::kPeers), needs, room, "");
+    return choose_tiers(tier_options(features, GraphOn::kPeers), needs, room, "");
   };
   EXPECT_EQ(names(of_ranks(77, FeaturesOn::kAuto)),
             (Names{"peers device in pieces", "peers peers", "peers host", "peers disk"}));

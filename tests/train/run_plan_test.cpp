@@ -5,21 +5,11 @@
 #include <functional>
 
 #include "tests/support/devices.h"
+#include "tests/train/tier_options.h"
 #include "train/task/model_registry.h"
 
 namespace rodeo::test {
 namespace {
-
-constexpr std::int64_t kGiB = std::int64_t{1} << 30;
-constexpr Device kGpu{Device::Type::kCuda, 0};
-
-TrainOptions options(FeaturesOn features = FeaturesOn::kAuto, GraphOn graph = GraphOn::kAuto) {
-  TrainOptions out = published_options("sage");
-  out.batch = 1024;
-  out.features_on = features;
-  out.graph_on = graph;
-  return out;
-}
 
 /// A file of 1,000 nodes with 5,000 edges and 100 dense features.
 DataHeader file() {
@@ -90,7 +80,8 @@ TEST(TrainRunPlan, RanksReadTheirPartOfAFile) {
 }
 
 TEST(TrainRunPlan, BatchesOverRanksHaveTheWholeGraphAndOneTier) {
-  const RunPlan one = plan_run(options(), file(), kPlenty), two = plan_run(options(), file(), kPlenty, 2);
+  const RunPlan one = plan_run(tier_options(), file(), kPlenty),
+                two = plan_run(tier_options(), file(), kPlenty, 2);
   EXPECT_GT(one.tiers.size(), 1u);
   EXPECT_EQ(two.tiers.size(), 1u);
   EXPECT_FALSE(two.partitioned);
@@ -106,7 +97,7 @@ TEST(TrainRunPlan, BatchesOverRanksHaveTheWholeGraphAndOneTier) {
       "host and features host, graph device and features disk, graph host and features disk"))
       << describe(one);
 
-  const RunPlan disk = plan_run(options(FeaturesOn::kDisk, GraphOn::kHost), file(), kPlenty);
+  const RunPlan disk = plan_run(tier_options(FeaturesOn::kDisk, GraphOn::kHost), file(), kPlenty);
   EXPECT_EQ(disk.reads_to(), kCpu);
   EXPECT_TRUE(describe(disk).starts_with("read all edges and those features that a batch needs; "))
       << describe(disk);
@@ -117,7 +108,7 @@ TEST(TrainRunPlan, BatchesOverRanksReadAPartOfTheEdges) {
   const auto reads_parts = [](const TrainOptions& of, const DataHeader& data, int ranks = 2) {
     return plan_run(of, data, kPlenty, ranks).edges == EdgeRead::kOfHost;
   };
-  TrainOptions of = options();
+  TrainOptions of = tier_options();
   EXPECT_TRUE(reads_parts(of, file()));
   EXPECT_FALSE(reads_parts(of, file(), 1));
   DataHeader data = file();
@@ -134,7 +125,7 @@ TEST(TrainRunPlan, BatchesOverRanksReadAPartOfTheEdges) {
 }
 
 TEST(TrainRunPlan, RanksReadThePartsOfAGraphThatIsCut) {
-  const RunPlan plan = plan_run(options(FeaturesOn::kPeers, GraphOn::kPeers), file(), kPlenty, 2);
+  const RunPlan plan = plan_run(tier_options(FeaturesOn::kPeers, GraphOn::kPeers), file(), kPlenty, 2);
   EXPECT_TRUE(plan.cuts_graph());
   EXPECT_FALSE(plan.partitioned);
   EXPECT_EQ(plan.edges, EdgeRead::kExchanged);
@@ -142,14 +133,14 @@ TEST(TrainRunPlan, RanksReadThePartsOfAGraphThatIsCut) {
   EXPECT_TRUE(describe(plan).starts_with(
       "2 ranks, a part of the graph each; read a part of the edges and the rank's rows of features; "))
       << describe(plan);
-  TrainOptions of = options(FeaturesOn::kAuto, GraphOn::kPeers);
+  TrainOptions of = tier_options(FeaturesOn::kAuto, GraphOn::kPeers);
   of.reorder = NodeOrder::kRcm;
   EXPECT_EQ(plan_run(of, file(), kPlenty, 2).edges, EdgeRead::kOfHost);
 }
 
 TEST(TrainRunPlan, WhatAGraphThatIsCutDoesNotTrain) {
   const auto error = [](const std::function<void(TrainOptions&, DataHeader&)>& set, int ranks = 2) {
-    TrainOptions of = options(FeaturesOn::kAuto, GraphOn::kPeers);
+    TrainOptions of = tier_options(FeaturesOn::kAuto, GraphOn::kPeers);
     DataHeader data = file();
     set(of, data);
     return error_of([&] { plan_run(of, data, kPlenty, ranks); });
@@ -169,15 +160,15 @@ TEST(TrainRunPlan, WhatAGraphThatIsCutDoesNotTrain) {
       "--graph-on device or host");
   DataHeader weighted = file();
   weighted.weighted = true;  // sage reads no edge weights
-  EXPECT_TRUE(plan_run(options(FeaturesOn::kAuto, GraphOn::kPeers), weighted, kPlenty, 2).cuts_graph());
+  EXPECT_TRUE(plan_run(tier_options(FeaturesOn::kAuto, GraphOn::kPeers), weighted, kPlenty, 2).cuts_graph());
 }
 
 TEST(TrainRunPlan, PeersReadTheirRows) {
-  const RunPlan plan = plan_run(options(FeaturesOn::kPeers), file(), kPlenty, 2);
+  const RunPlan plan = plan_run(tier_options(FeaturesOn::kPeers), file(), kPlenty, 2);
   EXPECT_TRUE(describe(plan).starts_with(
       "2 ranks, the whole graph each; read a part of the edges and the rank's rows of features; "))
       << describe(plan);
-  EXPECT_ERROR(plan_run(options(FeaturesOn::kPeers), file(), kPlenty),
+  EXPECT_ERROR(plan_run(tier_options(FeaturesOn::kPeers), file(), kPlenty),
                "--features-on peers cuts the features among several ranks, and this is one: start more with "
                "--gpus or --ranks, or give --features-on device");
 }
@@ -264,7 +255,7 @@ TEST(TrainRunPlan, RefusesWhatTheDataHaveNot) {
   }
   data = file();
   data.form = FeatureForm::kSparse;
-  EXPECT_EQ(error(options(FeaturesOn::kHost), data),
+  EXPECT_EQ(error(tier_options(FeaturesOn::kHost), data),
             "x.h5: --features-on host is for dense features, and those of the file are sparse");
 }
 
