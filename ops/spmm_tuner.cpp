@@ -79,7 +79,11 @@ SpmmChoice tune_spmm(const Adjacency& adj, const SpmmProblem& problem,
     // The plan of dense blocks is made on the host, which takes longer than the budget.
     if (dense_form(adj, problem.dtype, {})) run(SpmmAlgorithm::kRodeTc);
   };
-  return tune(adj, problem, std::move(candidates), load, run, cache);
+  const bool cusparse_in_use = has_cusparse_state(adj);
+  SpmmChoice choice = tune(adj, problem, std::move(candidates), load, run, cache);
+  // cuSPARSE's arrays are kept only where it was chosen, not where it was timed.
+  if (!cusparse_in_use && choice.algorithm != SpmmAlgorithm::kCusparse) release_cusparse_state(adj);
+  return choice;
 }
 
 }  // namespace

@@ -55,14 +55,9 @@ SpmmProblem problem_of(const SpmmOperands& in) {
 
 SpmmAlgorithm choose(const SpmmOperands& in) {
   if (has_heads(in.weight)) return spmm_rule(in.adj);  // the other algorithms support one head only
-  const auto lock = in.adj.lock_cache();  // no other thread takes up cuSPARSE's state before its release
-  const bool cusparse_in_use = has_cusparse_state(in.adj);
-  const SpmmAlgorithm chosen = choose_spmm(
+  return choose_spmm(
       in.adj, problem_of(in), [&](SpmmAlgorithm algorithm) { run_spmm(algorithm, in); },
       SpmmTuningCache::of_process());
-  // cuSPARSE's arrays are kept only where it was chosen, not where it was timed.
-  if (!cusparse_in_use && chosen != SpmmAlgorithm::kCusparse) release_cusparse_state(in.adj);
-  return chosen;
 }
 
 /// A product for each head, of copies of its weights and columns.
