@@ -21,16 +21,20 @@ std::string place(const Hdf5Array& array, std::int64_t row, std::int64_t at) {
 Tensor read_ids(const Hdf5Array& array, std::int64_t row, std::int64_t begin, std::int64_t end,
                 std::int64_t limit) {
   const Tensor out = Tensor::empty({end - begin}, DType::kI32);
+  const bool wide = array.dtype() == DType::kI64;
+  const Tensor block = Tensor::empty({wide ? std::min(kBlock, end - begin) : 0}, DType::kI64);
   for (std::int64_t at = begin; at < end; at += kBlock) {
     const std::int64_t n = std::min(kBlock, end - at);
-    const Tensor block = Tensor::empty({n}, DType::kI64);
-    array.read(array.shape().rank() == 2 ? Shape{row, at} : Shape{at}, block);
-    const auto* id = block.data<std::int64_t>();
-    const std::int64_t bad = find_first(n, [=](std::int64_t i) { return id[i] < 0 || id[i] >= limit; });
-    check(bad == n, place(array, row, at + std::min(bad, n - 1)), " is ", id[std::min(bad, n - 1)],
+    auto* const to = out.data<std::int32_t>() + (at - begin);
+    const auto* const from = block.data<std::int64_t>();
+    array.read(array.shape().rank() == 2 ? Shape{row, at} : Shape{at}, {n}, wide ? DType::kI64 : DType::kI32,
+               wide ? block.raw() : to);
+    const auto id = [=](std::int64_t i) { return wide ? from[i] : to[i]; };
+    const std::int64_t bad = find_first(n, [=](std::int64_t i) { return id(i) < 0 || id(i) >= limit; });
+    check(bad == n, place(array, row, at + std::min(bad, n - 1)), " is ", id(std::min(bad, n - 1)),
           ", outside [0, ", limit, ")");
-    auto* to = out.data<std::int32_t>() + (at - begin);
-    for (std::int64_t i = 0; i < n; ++i) to[i] = static_cast<std::int32_t>(id[i]);
+#pragma omp parallel for if (wide)
+    for (std::int64_t i = 0; i < (wide ? n : 0); ++i) to[i] = static_cast<std::int32_t>(from[i]);
   }
   return out;
 }

@@ -62,23 +62,20 @@ Edges send_to_owners(const NodePartition& nodes, const WeightedAdjacency& edges)
   return {exchange(edge_rows(edges.adj)), exchange(edges.adj.csr().col), exchange(edges.weight)};
 }
 
-/// The rows of the rank as edges, numbered over all nodes.
-Edges edges_of(const EdgeShard& shard) {
-  const Tensor row = edge_rows(Adjacency::trusted(shard.rows));
-  const auto first = static_cast<std::int32_t>(shard.nodes->first_row());
-  for (std::int64_t e = 0; e < row.numel(); ++e) row.data<std::int32_t>()[e] += first;
-  return {row, shard.rows.col, {}};
-}
-
 /// Whether every edge has its reverse as often as itself.
-bool is_symmetric(const Edges& edges, const Communicator& ranks) {
+bool is_symmetric(const EdgeShard& shard, const Communicator& ranks) {
   std::uint64_t a = 0, b = 0, c = 0, d = 0;
-  const auto *row = edges.row.data<std::int32_t>(), *col = edges.col.data<std::int32_t>();
-#pragma omp parallel for reduction(+ : a, b, c, d) if (edges.row.numel() > kSerial)
-  for (std::int64_t e = 0; e < edges.row.numel(); ++e) {
-    const auto i = static_cast<std::uint64_t>(row[e]), j = static_cast<std::uint64_t>(col[e]);
-    a += mix(i, j), b += mix(j, i);
-    c += mix(mix(i, 1), mix(j, 2)), d += mix(mix(j, 1), mix(i, 2));
+  const auto* row_ptr = shard.rows.row_ptr.data<std::int64_t>();
+  const auto* col = shard.rows.col.data<std::int32_t>();
+  const bool many = shard.rows.col.numel() > kSerial;
+#pragma omp parallel for schedule(dynamic, 256) reduction(+ : a, b, c, d) if (many)
+  for (std::int64_t row = 0; row < shard.rows.rows; ++row) {
+    const auto i = static_cast<std::uint64_t>(shard.nodes->first_row() + row);
+    for (std::int64_t e = row_ptr[row]; e < row_ptr[row + 1]; ++e) {
+      const auto j = static_cast<std::uint64_t>(col[e]);
+      a += mix(i, j), b += mix(j, i);
+      c += mix(mix(i, 1), mix(j, 2)), d += mix(mix(j, 1), mix(i, 2));
+    }
   }
   std::vector<std::int64_t> own;
   for (const std::uint64_t value : {a, b, c, d}) own.push_back(static_cast<std::int64_t>(value));
@@ -89,8 +86,13 @@ bool is_symmetric(const Edges& edges, const Communicator& ranks) {
 }
 
 /// count_one_way_edges() over ranks: asks the rank that has the reverse of an edge.
-std::int64_t one_way_edges(const EdgeShard& shard, const Edges& edges, Device device) {
-  const WeightedAdjacency reversed = sort_edges({edges.col, edges.row, {}}, shard.nodes->num_nodes(), device);
+std::int64_t one_way_edges(const EdgeShard& shard, Device device) {
+  const Tensor target = edge_rows(Adjacency::trusted(shard.rows));  // numbered over the rank's rows
+  const auto first = static_cast<std::int32_t>(shard.nodes->first_row());
+#pragma omp parallel for if (target.numel() > kSerial)
+  for (std::int64_t e = 0; e < target.numel(); ++e) target.data<std::int32_t>()[e] += first;
+  const WeightedAdjacency reversed =
+      sort_edges({shard.rows.col, target, {}}, shard.nodes->num_nodes(), device);
   const Edges asked = send_to_owners(*shard.nodes, reversed);
   const Tensor rows = asked.row.to(kCpu), from = asked.col.to(kCpu);
   const auto* row_ptr = shard.rows.row_ptr.data<std::int64_t>();
@@ -137,10 +139,9 @@ EdgeShard shard_edges(EdgePart part, std::int64_t nodes, bool undirected, std::i
   shard.rows = {rows, nodes, all.row_ptr.slice(first, first + rows + 1).to(kCpu).clone(), all.col.to(kCpu)};
   if (sorted.weight.defined()) shard.weight = sorted.weight.to(kCpu);
   own = {};
-  const Edges edges = edges_of(shard);
-  shard.num_edges = sums(ranks, {edges.row.numel()})[0];
-  shard.symmetric = is_symmetric(edges, ranks);
-  if (!shard.symmetric) shard.one_way_edges = one_way_edges(shard, edges, device);
+  shard.num_edges = sums(ranks, {shard.rows.col.numel()})[0];
+  shard.symmetric = is_symmetric(shard, ranks);
+  if (!shard.symmetric) shard.one_way_edges = one_way_edges(shard, device);
   return shard;
 }
 
