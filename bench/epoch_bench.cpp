@@ -158,8 +158,9 @@ EpochRow time_epochs(const NodeRun& run, const std::string& name, const TrainOpt
   return row;
 }
 
-/// Node types and relations, with the reverse of each.
-void measure_hetero(const HeteroDataset& data, const EpochOptions& options, std::vector<EpochRow>& rows) {
+/// Node types and relations, with the reverse of each. Over ranks each gathers the rows of all nodes.
+void measure_hetero(const HeteroDataset& data, const EpochOptions& options, const Communicator& ranks,
+                    std::vector<EpochRow>& rows) {
   for (const std::string& model : options.models) {
     TrainOptions training = published_options(model);
     check(has_relations(training), "--graph ", data.name, " has several node types: --model must be of ",
@@ -170,9 +171,13 @@ void measure_hetero(const HeteroDataset& data, const EpochOptions& options, std:
       for (const Precision precision : options.precisions) {
         training.hidden = hidden, training.precision = precision;
         set_allow_tf32(precision == Precision::kTf32);
-        rows.push_back(
-            time_epochs(make_hetero_run(data, training, options.device), data.name, training, options));
-        print_epoch_row(rows.back());
+        rows.push_back(time_epochs(make_hetero_run(data, training, options.device, ranks), data.name,
+                                   training, options));
+        EpochRow& row = rows.back();
+        row.ranks = ranks.size();
+        if (ranks.size() > 1) row.options.aggregation = Aggregation::kRows;
+        take_largest(row.summary.peak_bytes, ranks);
+        print_epoch_row(row);
       }
   }
 }
@@ -254,8 +259,7 @@ void run(EpochOptions options, const Communicator& ranks) {
       continue;
     }
     if (is_hetero_graph(size)) {
-      check(ranks.size() == 1, "--graph ", size, ", of several node types, is for one rank");
-      measure_hetero(draw_hetero_graph(size), options, rows);
+      measure_hetero(draw_hetero_graph(size), options, ranks, rows);
       continue;
     }
     for (const std::optional<bool> shuffle : options.shuffle)
@@ -263,9 +267,8 @@ void run(EpochOptions options, const Communicator& ranks) {
   }
   for (const std::string& path : options.files) {
     if (is_hetero_file(path)) {
-      check(ranks.size() == 1, path, ": holds several node types, which are for one rank");
       measure_hetero(load_hetero_dataset(path, {.need = Need::kTraining, .split = options.split}), options,
-                     rows);
+                     ranks, rows);
       continue;
     }
     measure_graph(load_dataset(path, {.need = Need::kTraining, .split = options.split}), options, limits,

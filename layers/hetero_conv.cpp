@@ -35,9 +35,8 @@ Tensor HeteroConvolution::glorot(const Shape& shape, Random& random, Device devi
 Variable destinations(const HeteroGraph& graph, const Variable& x) {
   if (graph.is_whole()) return x;
   std::vector<Variable> parts;
-  for (int t = 0; t < graph.num_types(); ++t)
-    if (graph.num_rows(t) > 0)
-      parts.push_back(rows(x, graph.first_node(t), graph.first_node(t) + graph.num_rows(t)));
+  for (const RowSegment& of_type : graph.rows_by_type())
+    if (of_type.rows > 0) parts.push_back(rows(x, of_type.x_begin, of_type.x_begin + of_type.rows));
   if (parts.empty()) return rows(x, 0, 0);
   return parts.size() == 1 ? parts.front() : concat_rows(parts);
 }

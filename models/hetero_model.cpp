@@ -1,8 +1,10 @@
 #include "models/hetero_model.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
+#include "core/random_streams.h"
 #include "layers/hgt_conv.h"
 #include "layers/rgat_conv.h"
 #include "layers/rgcn_conv.h"
@@ -10,6 +12,7 @@
 #include "ops/dense.h"
 #include "ops/epilogue.h"
 #include "ops/gather_rows.h"
+#include "ops/hetero_shard.h"
 #include "ops/linear.h"
 
 namespace rodeo {
@@ -102,7 +105,8 @@ std::shared_ptr<RowReads> HeteroModel::read_by_row(const std::string& parameter)
 
 Variable HeteroModel::project(const HeteroGraph& graph, const std::vector<HeteroInput>& inputs) const {
   if (!options_.project) {
-    const Shape all{graph.num_nodes(), options_.in[0]};
+    Shape all{0, options_.in[0]};
+    for (int t = 0; t < graph.num_types(); ++t) all = {all[0] + rank_nodes(graph, t).count, all[1]};
     check(inputs.size() == 1 && inputs[0].x.defined() && inputs[0].x.shape() == all,
           "[hetero_model] without projections there must be one input with x ", all);
     return inputs[0].x.input();
@@ -114,45 +118,56 @@ Variable HeteroModel::project(const HeteroGraph& graph, const std::vector<Hetero
   for (std::size_t t = 0; t < types_.size(); ++t) {
     const auto& [x, nodes] = inputs[t];
     const NodeType& type = graph.type(static_cast<int>(t));
+    const auto [begin, count] = rank_nodes(graph, static_cast<int>(t));
     if (types_[t].linear) {
       check(x.defined(), "[hetero_model] ", type.name, " has features of ", options_.in[t],
             " columns, got none");
-      const Shape expected{type.count, options_.in[t]};
+      const Shape expected{count, options_.in[t]};
       check(x.shape() == expected, "[hetero_model] x of ", type.name, " must be ", expected, ", got ",
             x.shape());
       const Linear& projection = *types_[t].linear;
       parts.push_back(
           linear(x, projection.weight(), projection.bias(), {.then = {.activation = Activation::kRelu}}));
     } else {
-      const Variable rows = !nodes.defined()  ? types_[t].rows
-                            : types_[t].reads ? types_[t].reads->gather(nodes)
-                                              : gather_rows(types_[t].rows, nodes);
+      const Variable& all = types_[t].rows;
+      const Variable rows = nodes.defined() && types_[t].reads ? types_[t].reads->gather(nodes)
+                            : nodes.defined()                  ? gather_rows(all, nodes)
+                            : graph.is_sharded()               ? rodeo::rows(all, begin, begin + count)
+                                                               : all;
       parts.push_back(
           given == inputs.end() || given->x.dtype() == rows.dtype() ? rows : cast(rows, given->x.dtype()));
-      check(parts.back().dim(0) == type.count, "[hetero_model] ", type.name, " has ", type.count,
+      check(parts.back().dim(0) == count, "[hetero_model] ", type.name, " has ", count,
             " nodes in the graph, and ", parts.back().dim(0), " trainable rows were selected");
     }
   }
   return parts.size() == 1 ? parts.front() : concat_rows(parts);
 }
 
-Variable HeteroModel::normalize(const Layer& layer, const HeteroGraph& graph, const Variable& h) const {
+Variable HeteroModel::normalize(const Layer& layer, const HeteroGraph& graph, const Variable& h,
+                                int only) const {
   if (layer.layer_norm) return layer.layer_norm->forward(h);
   if (layer.batch_norm.empty()) return h;
   std::vector<Variable> parts;
-  for (int t = 0; t < graph.num_types(); ++t)
-    if (graph.num_rows(t) > 0)
-      parts.push_back(layer.batch_norm[static_cast<std::size_t>(t)]->forward(
-          rows(h, graph.first_row(t), graph.first_row(t) + graph.num_rows(t))));
+  for (int t = 0; t < graph.num_types(); ++t) {
+    // A rank without nodes of a type adds nothing to its statistics, together with the others.
+    if ((only >= 0 && t != only) || (graph.num_rows(t) == 0 && !graph.is_sharded())) continue;
+    const ScopedPartition over(graph.is_sharded() ? &graph.partition(t) : nullptr);
+    parts.push_back(layer.batch_norm[static_cast<std::size_t>(t)]->forward(
+        rows(h, graph.first_row(t), graph.first_row(t) + graph.num_rows(t))));
+  }
   return parts.empty() ? h : parts.size() == 1 ? parts.front() : concat_rows(parts);
 }
 
 template <class GraphOf>
 Variable HeteroModel::run(const GraphOf& graph_of, const std::vector<HeteroInput>& inputs) {
   Variable h = project(graph_of(0), inputs);
+  std::optional<ScopedFirstRow> own_numbers;
+  if (graph_of(0).is_sharded()) own_numbers.emplace(first_random_row(graph_of(0)));
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     const HeteroGraph& graph = graph_of(i);
-    h = normalize(layers_[i], graph, layers_[i].conv->forward(graph, h, random_.next()));
+    const bool is_last = i + 1 == layers_.size();
+    h = layers_[i].conv->forward(graph, gather_nodes(graph, h), random_.next());
+    h = normalize(layers_[i], graph, h, is_last ? options_.target : -1);
     h = epilogue(std::move(h), {},
                  {.activation = Activation::kRelu,
                   .dropout = training() ? options_.dropout : 0,
@@ -166,7 +181,8 @@ Variable HeteroModel::classify(const Variable& h) const {
 }
 
 Variable HeteroModel::forward(const HeteroGraph& graph, const std::vector<HeteroInput>& inputs) {
-  return classify(embed(graph, inputs));
+  const Variable y = classify(embed(graph, inputs));
+  return options_.target < 0 ? gather_nodes(graph, y) : y;
 }
 
 Variable HeteroModel::embed(const HeteroGraph& graph, const std::vector<HeteroInput>& inputs) {

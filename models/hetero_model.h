@@ -32,7 +32,8 @@ struct HeteroModelOptions {
   HeteroConvOptions layer = {};  // heads, bases, blocks and the like; sizes are set by the model
 };
 
-/// Nodes of one type: features, or for a type without features the positions of a block's nodes among all.
+/// Nodes of one type: features, or for a type without features the positions of a block's nodes among all. Of
+/// a shard (HeteroGraph::shard) the nodes are the rank's.
 struct HeteroInput {
   Features x = {};    // [nodes of the type, in]; undefined for a type with trainable rows
   Tensor nodes = {};  // i64 [nodes of the type]; undefined: all nodes of the type in their order
@@ -54,6 +55,7 @@ class HeteroModel : public Module {
   /// inputs: one a type, in the order of the graph's types; without projections one alone, whose x has the
   /// nodes of all types [nodes, in] -> [nodes of the target type, classes]. Features
   /// have one dtype, which is that of all layers: 16-bit features beside f32 parameters are mixed precision.
+  /// Of a shard the result is of the rank's nodes of the target type, and of all nodes where there is none.
   Variable forward(const HeteroGraph& graph, const std::vector<HeteroInput>& inputs);
   /// What the last linear layer reads: [nodes of the target type, hidden]
   Variable embed(const HeteroGraph& graph, const std::vector<HeteroInput>& inputs);
@@ -81,7 +83,8 @@ class HeteroModel : public Module {
   };
 
   Variable project(const HeteroGraph& graph, const std::vector<HeteroInput>& inputs) const;
-  Variable normalize(const Layer& layer, const HeteroGraph& graph, const Variable& h) const;
+  /// only: the one type that h has nodes of; -1: all
+  Variable normalize(const Layer& layer, const HeteroGraph& graph, const Variable& h, int only) const;
   /// The output of the last layer. graph_of(i): the graph or block of layer i.
   template <class GraphOf>
   Variable run(const GraphOf& graph_of, const std::vector<HeteroInput>& inputs);

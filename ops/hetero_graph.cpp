@@ -51,8 +51,12 @@ HeteroGraph::HeteroGraph(std::vector<NodeType> types, std::vector<EdgeType> rela
     if (type.targets < 0) type.targets = type.count;
     check(type.count >= 0 && type.targets <= type.count, "[hetero_graph] ", type.name,
           " must have at least 0 nodes and at most as many targets, got ", type.count, " and ", type.targets);
+    check(trusts_ids || type.first_target == 0, "[hetero_graph] first_target of ", type.name,
+          " must be 0, got ", type.first_target, ": shard() makes graphs whose destinations begin elsewhere");
     s.src.nodes.add(type.count);
     s.dst.nodes.add(type.targets);
+    s.src.first.push_back(0);
+    s.dst.first.push_back(type.first_target);
   }
   std::map<std::string, int> names;
   for (const EdgeType& relation : s.relations) {
@@ -79,6 +83,14 @@ HeteroGraph::HeteroGraph(std::vector<NodeType> types, std::vector<EdgeType> rela
           std::numeric_limits<std::int32_t>::max(), " ", what, ", got ", total);
 }
 
+HeteroGraph HeteroGraph::derive(std::vector<NodeType> types, std::vector<EdgeType> relations,
+                                Device device) const {
+  HeteroGraph out(std::move(types), std::move(relations), device, true);
+  out.state_->used_once = state().used_once;
+  out.state_->shards = state().shards;
+  return out;
+}
+
 HeteroState& HeteroGraph::state() const {
   check(defined(), "[hetero_graph] the graph is undefined");
   return *state_;
@@ -89,7 +101,7 @@ Device HeteroGraph::device() const {
 }
 
 HeteroGraph HeteroGraph::to(Device device) const {
-  return device == this->device() ? *this : HeteroGraph(state().types, state().relations, device);
+  return device == this->device() ? *this : derive(state().types, state().relations, device);
 }
 
 int HeteroGraph::num_types() const {
@@ -226,6 +238,13 @@ const ReadSources& HeteroGraph::read_sources() const {
 bool HeteroGraph::is_block() const {
   return state().used_once;
 }
+bool HeteroGraph::is_sharded() const {
+  return !state().shards.empty();
+}
+const NodePartition& HeteroGraph::partition(int t) const {
+  check(is_sharded(), "[hetero_graph] the graph is not a shard: see shard()");
+  return *state().shards.at(static_cast<std::size_t>(t));
+}
 const Adjacency& HeteroGraph::source_order() const {
   const std::scoped_lock lock(state().mutex);
   return state().order(state().src);
@@ -249,7 +268,7 @@ std::vector<RowSegment> HeteroGraph::nodes_to_stack() const {
 }
 
 std::vector<RowSegment> HeteroGraph::nodes_to_targets() const {
-  return segments_of(state().dst, [this](int t) { return first_node(t); });
+  return segments_of(state().dst, [this](int t) { return first_node(t) + type(t).first_target; });
 }
 
 std::vector<RowSegment> HeteroGraph::targets_to_rows() const {
@@ -260,7 +279,8 @@ std::vector<RowSegment> HeteroGraph::targets_to_rows() const {
 
 std::vector<RowSegment> HeteroGraph::rows_by_type() const {
   std::vector<RowSegment> segments;
-  for (int t = 0; t < num_types(); ++t) segments.push_back({first_node(t), first_row(t), num_rows(t)});
+  for (int t = 0; t < num_types(); ++t)
+    segments.push_back({first_node(t) + type(t).first_target, first_row(t), num_rows(t)});
   return segments;
 }
 
@@ -286,7 +306,7 @@ HeteroGraph HeteroGraph::with_targets_of(int t) const {
   for (int r = 0; r < num_relations(); ++r)
     if (EdgeType& of = relations[static_cast<std::size_t>(r)]; dst_type(r) != t)
       of.src_ids = of.dst_ids = Tensor::empty({0}, DType::kI32);
-  kept = HeteroGraph(std::move(types), std::move(relations), device()).state_;
+  kept = derive(std::move(types), std::move(relations), device()).state_;
   return HeteroGraph(kept);
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/adjacency.h"
+#include "core/node_partition.h"
 #include "ops/grouped_linear_types.h"
 #include "ops/hetero_types.h"
 
@@ -70,6 +71,13 @@ class HeteroGraph {
   NodeNumbers targets(int r) const;      // and its targets among the (target, relation) rows
   /// Whether trusted() made it.
   bool is_block() const;
+  /// The rank's shard of this graph: its destinations are the rank's nodes, and all nodes are sources. Layers
+  /// read gather_nodes() (ops/hetero_shard.h).   nodes: a partition of each type over the same ranks, equal
+  /// on all. Exchanges nothing. Throws Error for a block or a shard, and for other numbers of nodes.
+  HeteroGraph shard(std::vector<std::shared_ptr<const NodePartition>> nodes) const;
+  bool is_sharded() const;
+  /// Of a shard: which rank has which nodes of type t.
+  const NodePartition& partition(int t) const;
   /// Whether every node is a destination.
   bool is_whole() const { return num_rows() == num_nodes(); }
 
@@ -117,6 +125,8 @@ class HeteroGraph {
  private:
   explicit HeteroGraph(std::shared_ptr<HeteroState> state) : state_(std::move(state)) {}
   HeteroGraph(std::vector<NodeType> types, std::vector<EdgeType> relations, Device device, bool trusts_ids);
+  /// A graph of ids in range, used as this one is, with its partitions.
+  HeteroGraph derive(std::vector<NodeType> types, std::vector<EdgeType> relations, Device device) const;
   HeteroState& state() const;
   std::shared_ptr<HeteroState> state_;
 };

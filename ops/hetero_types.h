@@ -13,8 +13,10 @@ namespace rodeo {
 struct NodeType {
   std::string name;
   std::int64_t count = 0;
-  /// The first nodes of the type that are destinations: those of a block of a mini-batch. -1: all.
+  /// How many nodes of the type, from `first_target` on, are destinations: in a block of a mini-batch its
+  /// first nodes, in a rank's shard those of the rank. -1: all.
   std::int64_t targets = -1;
+  std::int64_t first_target = 0;
 };
 
 /// One relation: edges from nodes of type `src` to nodes of type `dst`. An edge is a message src -> dst.

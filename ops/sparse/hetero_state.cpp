@@ -30,8 +30,10 @@ Tensor HeteroState::ends(const HeteroSide& side, bool by_relation) const {
     const Tensor& ids = &side == &dst ? relations[r].dst_ids : relations[r].src_ids;
     const NodeNumbers numbers =
         by_relation ? side.numbers[r] : NodeNumbers{side.nodes.begin(side.type[r]), 1};
+    const std::int64_t id_0 = side.first[static_cast<std::size_t>(side.type[r])];
     const std::int64_t first = edges.begin(static_cast<int>(r));
-    number_ids(ids.to(device), numbers.begin, numbers.step, all.slice(first, first + ids.numel()));
+    number_ids(ids.to(device), numbers.begin - id_0 * numbers.step, numbers.step,
+               all.slice(first, first + ids.numel()));
   }
   return all;
 }

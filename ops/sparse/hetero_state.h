@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/adjacency.h"
+#include "core/node_partition.h"
 #include "ops/convert.h"
 #include "ops/hetero_types.h"
 #include "ops/kernels/graph.h"
@@ -33,6 +34,7 @@ class Ranges {
 struct HeteroSide {
   Ranges nodes;                               // of each type
   std::vector<int> type;                      // of each relation
+  std::vector<std::int64_t> first;            // id of the first of these nodes, of each type
   std::vector<std::vector<int>> relations{};  // with edges, of each type
   std::int64_t total = 0;                     // of the numbers by relation
   std::vector<NodeNumbers> numbers{};         // of each relation with edges, else zeros
@@ -49,6 +51,7 @@ struct HeteroState {
   HeteroSide src, dst;
   Ranges edges;
   bool used_once = false;  // a block of a mini-batch: nothing is measured of its matrices
+  std::vector<std::shared_ptr<const NodePartition>> shards;  // of each type; empty: not sharded
 
   std::mutex mutex;  // of what follows, made at first use
   // By whether rows and columns are numbered by relation. Ids are 8 bytes an edge: made where asked for.

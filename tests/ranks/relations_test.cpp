@@ -1,12 +1,15 @@
-// Mini-batches of relations over ranks: fractions of a batch train as the whole batch does on one rank.
+// Relations over ranks: fractions of a batch, and ranges of the nodes of each type, train as on one rank.
 #include <gtest/gtest.h>
 
 #include "datasets/synthetic_hetero.h"
+#include "ops/hetero_shard.h"
 #include "tests/ranks/trained.h"
+#include "tests/support/devices.h"
 #include "tests/support/relations.h"
 #include "train/adam.h"
 #include "train/task/hetero_task.h"
 #include "train/task/model_registry.h"
+#include "train/task/rank_shard.h"
 
 namespace rodeo {
 namespace {
@@ -15,6 +18,85 @@ using test::ranks;
 
 test::Trained train(const HeteroDataset& data, const TrainOptions& options, const Communicator& over) {
   return test::train(make_hetero_run(data, options, test::device(), over), options, over);
+}
+
+/// 8 nodes of type a and 5 of type b, cut unevenly; the last rank has the rest.
+TypePartitions cut_types() {
+  TypePartitions out;
+  for (const std::int64_t nodes : {std::int64_t{8}, std::int64_t{5}}) {
+    std::vector<std::int64_t> rows(static_cast<std::size_t>(ranks().size()));
+    rows.front() = ranks().size() > 1 ? 4 : nodes;
+    rows.back() += ranks().size() > 1 ? nodes - 4 : 0;
+    out.push_back(std::make_shared<const NodePartition>(ranks(), rows));
+  }
+  return out;
+}
+
+HeteroGraph two_types() {
+  const auto ids = [](std::vector<std::int32_t> values) { return Tensor::from(values, test::device()); };
+  return {
+      {{"a", 8}, {"b", 5}},
+      {{"a", "to", "b", ids({0, 7, 3, 3}), ids({4, 0, 4, 1})}, {"b", "in", "a", ids({4, 2}), ids({7, 1})}},
+      test::device()};
+}
+
+TEST(OpsRankRelations, AShardHasTheEdgesIntoTheRanksNodes) {
+  const TypePartitions nodes = cut_types();
+  const HeteroGraph whole = two_types(), shard = whole.shard(nodes);
+  EXPECT_EQ(shard.num_nodes(), 13);
+  std::int64_t edges = 0;
+  for (int t = 0; t < 2; ++t) {
+    EXPECT_EQ(shard.num_rows(t), nodes[static_cast<std::size_t>(t)]->num_rows());
+    const Csr &of_rank = shard.stacked().csr(), &all = whole.stacked().csr();
+    const std::vector<std::int64_t> own = of_rank.row_ptr.to_vector<std::int64_t>(),
+                                    row_ptr = all.row_ptr.to_vector<std::int64_t>();
+    for (std::int64_t i = 0; i < shard.num_rows(t); ++i) {
+      const auto at = static_cast<std::size_t>(shard.first_row(t) + i),
+                 in_all = static_cast<std::size_t>(whole.first_row(t) + rank_nodes(shard, t).begin + i);
+      EXPECT_EQ(own[at + 1] - own[at], row_ptr[in_all + 1] - row_ptr[in_all])
+          << "type " << t << ", row " << i;
+    }
+    edges += shard.num_edges(t);
+  }
+  const Tensor sum = Tensor::from(std::vector{edges});
+  ranks().all_reduce(sum);
+  EXPECT_EQ(sum.to_vector<std::int64_t>()[0], whole.num_edges());
+  EXPECT_ERROR(shard.shard(nodes), "[hetero_graph] a shard needs a graph whose nodes are all destinations");
+  EXPECT_ERROR(whole.shard({nodes[0]}), "[hetero_graph] there must be 2 partitions, one a node type, got 1");
+  EXPECT_ERROR(whole.shard({nodes[1], nodes[0]}),
+               "[hetero_graph] the partition of a must have 8 nodes, got 5");
+}
+
+TEST(OpsRankRelations, GatheredNodesAreSortedByTypeAndTheirGradientsSummed) {
+  const HeteroGraph shard = two_types().shard(cut_types());
+  std::vector<double> own, all, weight, expected;
+  std::int64_t first = 0;
+  for (int t = 0; t < 2; first += shard.num_nodes(t++)) {
+    const auto [begin, count] = rank_nodes(shard, t);
+    for (std::int64_t i = 0; i < shard.num_nodes(t); ++i) {
+      const auto id = static_cast<double>(first + i);
+      for (int c = 0; c < 2; ++c) {
+        all.push_back(10 * id + c);
+        weight.push_back((id + 1) * (ranks().rank() + 1) + c);
+        if (i < begin || i >= begin + count) continue;
+        own.push_back(10 * id + c);
+        const int n = ranks().size();
+        expected.push_back((id + 1) * n * (n + 1) / 2 + c * n);
+      }
+    }
+  }
+  const auto rows = [](const std::vector<double>& values) {
+    return Tensor::from(values, test::device()).reshape({std::ssize(values) / 2, 2});
+  };
+  const Variable x(rows(own), true), y = gather_nodes(shard, x);
+  EXPECT_EQ(y.value().to_vector<double>(), all);
+  y.backward(rows(weight));
+  EXPECT_EQ(x.grad().to_vector<double>(), expected);
+  EXPECT_EQ(first_random_row(shard) % 4, 0);
+}
+
+HeteroDataset small_mag() {
+  return synthesize_hetero({.preset = "mag", .nodes = 600, .features = 8, .classes = 4});
 }
 
 TrainOptions options_of(TaskKind task) {
@@ -39,7 +121,7 @@ void expect_as_on_one_rank(const HeteroDataset& data, const TrainOptions& option
 }
 
 TEST(TrainRankRelations, BatchesOfNodesTrainAsOnOneRank) {
-  const HeteroDataset data = synthesize_hetero({.preset = "mag", .nodes = 600, .features = 8, .classes = 4});
+  const HeteroDataset data = small_mag();
   TrainOptions options = options_of(TaskKind::kNode);
   expect_as_on_one_rank(data, options);
   options.eval_sampled = true;
@@ -66,18 +148,45 @@ TEST(TrainRankRelations, TrainableRowsLearnByRowWhatTheyLearnByTable) {
   test::expect_same_bits(by_row.weights, train(test::shop(), options, ranks()).weights);
 }
 
-TEST(TrainRankRelations, TheWholeGraphIsForOneRank) {
+TEST(TrainRankRelations, TheWholeGraphTrainsAsOnOneRank) {
+  for (const std::string_view model : {"rgcn", "hetero-sage", "rgat", "hgt"})
+    for (const TrunkNorm norm : {TrunkNorm::kNone, TrunkNorm::kBatch, TrunkNorm::kLayer}) {
+      SCOPED_TRACE(str(model, ", norm ", name(norm)));
+      TrainOptions options = options_of(TaskKind::kNode);
+      options.model = model;
+      options.batch = 0, options.fanout = "";
+      options.heads = 2, options.attention_dropout = 0;
+      options.trunk.norm = norm;
+      expect_as_on_one_rank(small_mag(), options);
+    }
+}
+
+TEST(TrainRankRelations, FeaturesAsTheyAreTrainAsOnOneRank) {
   TrainOptions options = options_of(TaskKind::kNode);
-  options.batch = 0;
-  try {
-    train(synthesize_hetero({.preset = "mag", .nodes = 600, .features = 8, .classes = 4}), options, ranks());
-    EXPECT_EQ(ranks().size(), 1);
-  } catch (const Error& error) {
-    EXPECT_EQ(std::string(error.what()),
-              "--model rgcn, of graphs of several node types, is trained on the whole graph by one rank, and "
-              "there are " +
-                  str(ranks().size()) + ": give --batch");
-  }
+  options.batch = 0, options.fanout = "";
+  options.trunk.pre_linear = 0;
+  expect_as_on_one_rank(synthesize_hetero({.preset = "igbh-tiny", .nodes = 600, .features = 8, .classes = 4}),
+                        options);
+}
+
+TEST(TrainRankRelations, LinksOfTheWholeGraphTrainAsOnOneRank) {
+  TrainOptions options = options_of(TaskKind::kLink);
+  options.batch = 0, options.fanout = "";
+  options.decoder = DecoderKind::kDistmult;
+  expect_as_on_one_rank(test::knowledge(), options);
+  options.decoder = DecoderKind::kDot, options.relation = "buys";
+  expect_as_on_one_rank(test::shop(), options);
+}
+
+TEST(TrainRankRelations, DropoutLearns) {
+  TrainOptions options = options_of(TaskKind::kNode);
+  options.batch = 0, options.fanout = "";
+  options.dropout = 0.3, options.epochs = 30;
+  options.lr = 0.02;
+  const test::Trained all = train(small_mag(), options, ranks());
+  EXPECT_LT(all.losses.back(), 0.8 * all.losses.front());
+  test::expect_same_on_all_ranks(all.weights);
+  test::expect_same_bits(all.weights, train(small_mag(), options, ranks()).weights);
 }
 
 }  // namespace

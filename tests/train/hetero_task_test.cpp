@@ -292,7 +292,8 @@ TEST(TrainHeteroOptions, SayWhatTheyAreNotFor) {
   EXPECT_EQ(error({"--blocks", "5"}), "--blocks must divide --hidden, got 5 and 64");
   EXPECT_EQ(error({"--blocks", "4", "--bases", "2"}),
             "--bases and --blocks are two decompositions: give one of them");
-  EXPECT_EQ(error({"--ranks", "2"}), "--ranks" + why + "several ranks train mini-batches, of --batch");
+  EXPECT_EQ(error({"--ranks", "2", "--aggregation", "halo"}),
+            "--aggregation" + why + "ranks gather the rows of all nodes");
   EXPECT_EQ(error({"--reorder", "rcm"}), "--reorder" + why + "nodes keep their order");
   const TrainOptions options = node_options("rgcn", 2), gcn = published_options("gcn");
   EXPECT_ERROR(

@@ -11,6 +11,7 @@
 #include "models/hetero_model.h"
 #include "ops/combine.h"
 #include "ops/gather_rows.h"
+#include "ops/hetero_shard.h"
 #include "train/precision.h"
 #include "train/task/batch_models.h"
 #include "train/task/counted.h"
@@ -20,6 +21,7 @@
 #include "train/task/label_checks.h"
 #include "train/task/layerwise.h"
 #include "train/task/model_registry.h"
+#include "train/task/rank_shard.h"
 #include "train/task/relation_split.h"
 #include "train/timing.h"
 
@@ -84,10 +86,12 @@ void check_types(const HeteroDataset& dataset, const TrainedTypes& trained) {
   }
 }
 
-/// The scaled features of each type, on the device; undefined for a type without. Scales are those of
-/// `trained`, else chosen.
-std::vector<HeteroInput> make_inputs(HeteroDataset& dataset, const TrainOptions& options, Device device,
-                                     const TrainedTypes* trained, NodeTask& task) {
+/// The scaled features of each type, of the rank's nodes, on the device; undefined for a type without. Scales
+/// are those of `trained`, else chosen, from all nodes.
+std::vector<HeteroInput> make_inputs(HeteroDataset& dataset, const HeteroGraph& graph,
+                                     const TrainOptions& options, const TrainedTypes* trained,
+                                     NodeTask& task) {
+  const Device device = graph.device();
   std::vector<HeteroInput> inputs;
   for (Dataset& type : dataset.types) {
     HeteroInput& input = inputs.emplace_back();
@@ -110,7 +114,9 @@ std::vector<HeteroInput> make_inputs(HeteroDataset& dataset, const TrainOptions&
                                  /*stays_sparse=*/false);
     }
     if (!scale.warning.empty()) task.warnings.push_back(type.name + ": " + scale.warning);
-    input.x = scale.apply(Features(type.x.to(device))).to(activation_dtype(options.precision));
+    const auto [begin, count] = rank_nodes(graph, static_cast<int>(inputs.size()) - 1);
+    input.x = scale.apply(Features(type.x.slice(begin, begin + count).to(device)))
+                  .to(activation_dtype(options.precision));
     task.features += fmt::format("{} x {}, {}", type.num_nodes, type.num_features, scale.text);
     type.x = {};
   }
@@ -139,8 +145,9 @@ void add_labels(const Dataset& target, Device device, NodeTask& task) {
   const std::vector<std::string> warnings =
       check_label_kind(target.y, target.name + " nodes", "/nodes/" + target.name + "/y");
   task.warnings.insert(task.warnings.end(), warnings.begin(), warnings.end());
-  task.label = target.y.to(device);
-  task.split = {target.split.train.to(device), target.split.val.to(device), target.split.test.to(device)};
+  const Dataset own = task.partition ? rank_shard(target, *task.partition) : target;
+  task.label = own.y.to(device);
+  task.split = {own.split.train.to(device), own.split.val.to(device), own.split.test.to(device)};
 }
 
 HeteroModelOptions model_options(const HeteroDataset& dataset, const TrainOptions& o) {
@@ -186,8 +193,7 @@ void check_hetero_options(const TrainOptions& o) {
          "the graph is on the device");
   check(o.batch == 0 || o.trunk.norm != TrunkNorm::kBatch, "--norm batch is not for --batch with --model ",
         o.model, ": a batch may have one node of a type, or none; give --norm layer");
-  refuse(o.batch == 0 && (o.gpus > 1 || o.ranks > 1), o.gpus > 1 ? "--gpus" : "--ranks",
-         "several ranks train mini-batches, of --batch");
+  refuse(o.aggregation != Aggregation::kAuto, "--aggregation", "ranks gather the rows of all nodes");
   refuse(o.reorder != NodeOrder::kNone, "--reorder", "nodes keep their order");
   refuse(o.prune_rows, "--prune-rows", "the last layer computes the target type alone");
   refuse(o.input_features != InputFeatures::kFile, "--input-features",
@@ -198,24 +204,14 @@ void check_hetero_options(const TrainOptions& o) {
         o.hidden);
 }
 
-namespace {
-
-void check_ranks(const TrainOptions& options, const Communicator& ranks) {
-  check(ranks.size() == 1 || options.batch > 0, "--model ", options.model,
-        ", of graphs of several node types, is trained on the whole graph by one rank, and there are ",
-        ranks.size(), ": give --batch");
-}
-
-}  // namespace
-
 RunPlan plan_hetero_run(const std::string& file, const TrainOptions& options, Device device,
                         const Communicator& ranks) {
-  check_ranks(options, ranks);
   check(!file.empty() && is_hetero_file(file), file.empty() ? "the dataset" : file,
         ": holds one type of nodes, and --model ", options.model,
         " is for several: choose one of gcn, gat, sage and the others");
   DataHeader data{.where = file, .in_file = true, .form = FeatureForm::kDense};
   RunPlan plan{.data = data, .device = device, .undirected = options.undirected, .form = FeatureForm::kDense};
+  plan.ranks = ranks.size(), plan.partitioned = ranks.size() > 1 && options.batch == 0;
   plan.tiers.resize(1);
   return plan;
 }
@@ -280,10 +276,9 @@ std::vector<ParameterGroup> parameter_groups(HeteroModel& made, const TrainOptio
 NodeRun build_run(HeteroDataset& dataset, const TrainedTypes* trained, const TrainOptions& options,
                   Device device, const Communicator& ranks) {
   check_hetero_options(options);
-  check_ranks(options, ranks);
   NodeRun run;
   auto& [task, model] = run;
-  task.ranks = ranks;
+  TypePartitions partitions;  // over ranks that train on the whole graph
   reset_peak_memory(device);
   HeteroGraph graph;
   std::vector<HeteroInput> inputs;
@@ -299,7 +294,14 @@ NodeRun build_run(HeteroDataset& dataset, const TrainedTypes* trained, const Tra
     task.num_classes = target ? target->num_classes : options.embedding;
     task.types = describe_types(dataset);
     if (target) task.types.target = target->name;
-    inputs = make_inputs(dataset, options, device, trained, task);
+    if (ranks.size() > 1 && options.batch == 0) {
+      partitions = partition_types(graph, dataset, ranks);
+      graph = graph.shard(partitions);
+      if (target) task.partition = partitions[static_cast<std::size_t>(dataset.target)];
+    } else {
+      task.ranks = ranks;
+    }
+    inputs = make_inputs(dataset, graph, options, trained, task);
     if (options.trunk.pre_linear == 0) inputs = join_inputs(std::move(inputs), dataset);
     if (trained) return;
     if (target)
@@ -325,6 +327,7 @@ NodeRun build_run(HeteroDataset& dataset, const TrainedTypes* trained, const Tra
   model.module = std::move(made);
   const bool of_links = options.task == TaskKind::kLink;
   if (of_links) add_decoder(run, options, std::ssize(find_link_relations(dataset, options)));
+  if (of_links && !partitions.empty()) task.partition = join_partitions(partitions);
   if (trained) return run;
   if (of_links)
     set_link_parts(run, links, options);

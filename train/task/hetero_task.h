@@ -14,15 +14,15 @@ namespace rodeo {
 /// Throws Error for options that models of relations do not have yet, with the reason.
 void check_hetero_options(const TrainOptions& options);
 
-/// The plan of a run on a file. Throws Error for a file of one node type, and for several ranks without
-/// options.batch.
+/// The plan of a run on a file. Throws Error for a file of one node type.
 RunPlan plan_hetero_run(const std::string& file, const TrainOptions& options, Device device,
                         const Communicator& ranks);
 
 /// Builds options.model for the target type of `dataset`, which is on the host. With options.undirected each
 /// relation gets its reverse. Node types without features get trainable rows. Predictions are of the target
 /// type's nodes; of links, embeddings of all nodes. Throws Error where no relation leads to the target type.
-/// Over ranks each trains on a fraction of a batch: all have the dataset.
+/// Over ranks each trains on a fraction of a batch, or without batches has the edges into its range of the
+/// nodes of each type: all have the dataset.
 NodeRun make_hetero_run(HeteroDataset dataset, const TrainOptions& options, Device device,
                         const Communicator& ranks = {});
 

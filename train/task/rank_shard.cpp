@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -26,6 +27,35 @@ std::shared_ptr<const NodePartition> partition_nodes(std::span<const std::int64_
   for (std::int64_t& begin : ranges.begins) begin = std::min(nodes, (begin + kAlign / 2) / kAlign * kAlign);
   ranges.begins.back() = nodes;
   return std::make_shared<const NodePartition>(ranks, ranges.row_counts());
+}
+
+TypePartitions partition_types(const HeteroGraph& graph, const HeteroDataset& dataset,
+                               const Communicator& ranks) {
+  std::vector<Tensor> row_pointers;
+  for (int t = 0; t < graph.num_types(); ++t)
+    row_pointers.push_back(Tensor::zeros({graph.num_nodes(t) + 1}, DType::kI64));
+  for (int r = 0; r < graph.num_relations(); ++r) {
+    const Tensor ids = graph.relation(r).dst_ids.to(kCpu).to(DType::kI64);
+    auto* const edges = row_pointers[static_cast<std::size_t>(graph.dst_type(r))].data<std::int64_t>() + 1;
+    for (std::int64_t e = 0; e < ids.numel(); ++e) ++edges[ids.data<std::int64_t>()[e]];
+  }
+  TypePartitions out;
+  for (std::size_t t = 0; t < row_pointers.size(); ++t) {
+    const std::span sums(row_pointers[t].data<std::int64_t>(),
+                         static_cast<std::size_t>(row_pointers[t].numel()));
+    std::partial_sum(sums.begin(), sums.end(), sums.begin());
+    out.push_back(partition_nodes(sums, dataset.types[t].num_features, ranks));
+  }
+  check_same_data(row_pointers, ranks);
+  return out;
+}
+
+std::shared_ptr<const NodePartition> join_partitions(const TypePartitions& types) {
+  const Communicator& ranks = types.front()->ranks();
+  std::vector<std::int64_t> rows(static_cast<std::size_t>(ranks.size()));
+  for (const auto& nodes : types)
+    for (std::size_t r = 0; r < rows.size(); ++r) rows[r] += nodes->rows()[r];
+  return std::make_shared<const NodePartition>(ranks, rows);
 }
 
 Dataset rank_shard(Dataset dataset, const NodePartition& nodes) {

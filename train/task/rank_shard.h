@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "core/node_partition.h"
-#include "datasets/dataset.h"
+#include "datasets/hetero_dataset.h"
+#include "ops/hetero_graph.h"
 
 namespace rodeo {
 
@@ -16,6 +17,14 @@ namespace rodeo {
 /// dense form.
 std::shared_ptr<const NodePartition> partition_nodes(std::span<const std::int64_t> row_pointers,
                                                      std::int64_t dense_features, const Communicator& ranks);
+
+/// A partition of the nodes of each type, by their edges of all relations: for HeteroGraph::shard(). graph:
+/// of the dataset. A collective call: all ranks throw Error where their graphs differ.
+using TypePartitions = std::vector<std::shared_ptr<const NodePartition>>;
+TypePartitions partition_types(const HeteroGraph& graph, const HeteroDataset& dataset,
+                               const Communicator& ranks);
+/// The nodes of all types, those of each rank sorted by type.
+std::shared_ptr<const NodePartition> join_partitions(const TypePartitions& types);
 
 /// Features, labels and split of the rank's nodes, numbered from its first one. Edges are left out.
 Dataset rank_shard(Dataset dataset, const NodePartition& nodes);
