@@ -212,7 +212,7 @@ cxxopts::Options describe_options() {
 }
 
 /// What models of several node types do not have.
-void check_model(const SampleSettings& s, const Communicator& ranks) {
+void check_model(const SampleSettings& s) {
   if (!is_hetero_graph(s.graph))
     return check(s.model == "sage", "--graph ", s.graph, " has one node type: --model must be sage, got ",
                  s.model);
@@ -224,7 +224,6 @@ void check_model(const SampleSettings& s, const Communicator& ranks) {
   check(s.dtype != DType::kF16, "--dtype f16 is for --model sage");
   check(s.features_on == FeaturesOn::kDevice, "--features-on ", name(s.features_on), " is for --model sage");
   check(s.graph_on == GraphOn::kDevice, "--graph-on ", name(s.graph_on), " is for --model sage");
-  check(ranks.size() == 1, "--graph ", s.graph, ", of several node types, is for one rank");
 }
 
 SampleSettings settings_of(const cxxopts::ParseResult& parsed, const Communicator& ranks) {
@@ -253,7 +252,7 @@ SampleSettings settings_of(const cxxopts::ParseResult& parsed, const Communicato
   const auto layers = parsed["layers"].as<std::int64_t>();
   check(layers == 0 || layers == std::ssize(s.fanout), "--fanout needs a number for each of the ", layers,
         " layers, got ", s.fanout.size());
-  check_model(s, ranks);
+  check_model(s);
   set_allow_tf32(parsed.count("tf32") > 0);
   s.ranks = ranks;
   s.batch *= ranks.size();

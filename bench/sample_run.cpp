@@ -86,7 +86,7 @@ void SampleRun::train_on_relations(const SampleSettings& s, const HeteroDataset&
   const bool one_width = std::ranges::adjacent_find(data.types, std::ranges::not_equal_to(), width) ==
                          data.types.end();  // the form of MLPerf
   if (one_width) options.trunk.pre_linear = 0;
-  NodeRun run = make_hetero_run(data, options, s.device);
+  NodeRun run = make_hetero_run(data, options, s.device, s.ranks);
   const Split& split = run.task.split;
   parts_ = {.forward =
                 [this, predict = run.model.predict](const StepInput& in) {
@@ -95,6 +95,7 @@ void SampleRun::train_on_relations(const SampleSettings& s, const HeteroDataset&
             .criterion = std::make_shared<WithoutMetrics>(
                 run.task.label, Split{split.train, split.train, split.train}, run.task.num_classes),
             .source = make_steps(*run.model.mini_batches)};
+  if (s.ranks.size() > 1) parts_.exchange = Exchange(s.ranks);
   groups_ = run.model.groups;
   model_ = std::move(run.model.module);
 }
