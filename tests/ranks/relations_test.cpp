@@ -110,12 +110,14 @@ TrainOptions options_of(TaskKind task) {
   return options;
 }
 
-void expect_as_on_one_rank(const HeteroDataset& data, const TrainOptions& options) {
+void expect_as_on_one_rank(const HeteroDataset& data, const TrainOptions& options,
+                           double val_tolerance = 1e-3) {
   const test::Trained one = train(data, options, Communicator()), all = train(data, options, ranks());
   ASSERT_EQ(one.losses.size(), all.losses.size());
   for (std::size_t i = 0; i < one.losses.size(); ++i)
     EXPECT_NEAR(all.losses[i], one.losses[i], 1e-4 * one.losses[i]) << "epoch " << i + 1;
-  EXPECT_NEAR(all.summary.last.val_loss, one.summary.last.val_loss, 1e-3 * one.summary.last.val_loss);
+  EXPECT_NEAR(all.summary.last.val_loss, one.summary.last.val_loss,
+              val_tolerance * one.summary.last.val_loss);
   test::expect_same_on_all_ranks(all.weights);
   test::expect_same_bits(all.weights, train(data, options, ranks()).weights);
 }
@@ -157,7 +159,9 @@ TEST(TrainRankRelations, TheWholeGraphTrainsAsOnOneRank) {
       options.batch = 0, options.fanout = "";
       options.heads = 2, options.attention_dropout = 0;
       options.trunk.norm = norm;
-      expect_as_on_one_rank(small_mag(), options);
+      // A bias before batch norm has no gradient but rounding, which Adam scales to full steps: evaluations
+      // differ by it, whose statistics are averages of steps.
+      expect_as_on_one_rank(small_mag(), options, norm == TrunkNorm::kBatch ? 2e-2 : 1e-3);
     }
 }
 
