@@ -34,11 +34,16 @@ Tensor HeteroConvolution::glorot(const Shape& shape, Random& random, Device devi
 
 Variable destinations(const HeteroGraph& graph, const Variable& x) {
   if (graph.is_whole()) return x;
-  std::vector<Variable> parts;
-  for (const RowSegment& of_type : graph.rows_by_type())
-    if (of_type.rows > 0) parts.push_back(rows(x, of_type.x_begin, of_type.x_begin + of_type.rows));
-  if (parts.empty()) return rows(x, 0, 0);
-  return parts.size() == 1 ? parts.front() : concat_rows(parts);
+  const std::vector<RowSegment> segments = graph.rows_by_type();
+  std::vector<Tensor> parts;
+  for (const RowSegment& s : segments) parts.push_back(x.value().slice(s.x_begin, s.x_begin + s.rows));
+  const Shape shape = x.shape();
+  return record("destinations", concat_rows(parts), {x}, [segments, shape](const Tensor& dy) {
+    const Tensor dx = Tensor::zeros(shape, dy.dtype(), dy.device());
+    for (const RowSegment& s : segments)
+      dx.slice(s.x_begin, s.x_begin + s.rows).copy_from(dy.slice(s.y_begin, s.y_begin + s.rows));
+    return std::vector{dx};
+  });
 }
 
 }  // namespace rodeo
