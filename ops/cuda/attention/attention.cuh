@@ -13,6 +13,7 @@
 #include <limits>
 #include <optional>
 
+#include "ops/cuda/attention/edge_mask.cuh"
 #include "ops/cuda/attention/exponential.cuh"
 #include "ops/cuda/device/last_block.cuh"
 #include "ops/cuda/device/loads.cuh"
@@ -109,17 +110,8 @@ struct Attention {
   __device__ void draw(Entry& entry, std::int32_t row) const {
     if (args.threshold == 0) return;
     const auto own = static_cast<std::uint32_t>(row);
-    const int first = args.first_head + first_head, skip = first & 3;
-    std::uint32_t bits = 0;
-    for (int at = 0; at < skip + tile_heads; at += 4) {
-      const auto quad = static_cast<std::uint32_t>((first + at) >> 2);
-      const Philox4 random = Pass::kTransposed ? edge_words(args.key, entry.col, own, quad)
-                                               : edge_words(args.key, own, entry.col, quad);
-#pragma unroll
-      for (int k = 0; k < 4; ++k)
-        bits |= static_cast<std::uint32_t>(dropout_keeps(random.word[k], args.threshold)) << (at + k);
-    }
-    entry.kept = bits >> skip;
+    entry.kept = kept_heads(args.key, args.threshold, Pass::kTransposed ? entry.col : own,
+                            Pass::kTransposed ? own : entry.col, args.first_head + first_head, tile_heads);
   }
 
   /// Accumulates the edges held by lanes origin, origin + kPace, ...: kCount of them if kWhole, else the

@@ -119,9 +119,6 @@ struct BackwardRows {
 
   __device__ explicit BackwardRows(const Work& w) : work(w) {}
 
-  __device__ float& number(int n, int item, int head) const {
-    return work.items.number[n][item * work.config.heads + head];
-  }
   __device__ void weigh(int item, std::uint32_t row, std::uint32_t col, std::uint32_t kept) const {
     const std::int64_t heads = work.args.heads;
     const RowTerm<float>* const terms = work.own.term + col * heads + work.first_head;
@@ -130,15 +127,15 @@ struct BackwardRows {
       const RowTerm<float> term = terms[h];
       const float score = leaky(widen(t[h]) + term.s, work.args.slope);
       const float a = exponential(score - term.top) * term.inverse, weight = kept >> h & 1 ? a : 0.0f;
-      number(0, item, h) = score > 0 ? weight : -weight;
-      number(1, item, h) = (score > 0 ? a : work.args.slope * a) * term.dot;
+      work.number(0, item, h) = score > 0 ? weight : -weight;
+      work.number(1, item, h) = (score > 0 ? a : work.args.slope * a) * term.dot;
     }
   }
   __device__ void close(std::uint32_t, int first, int end, int head) const {
     if (first == end) return;
     float sum = 0;
-    for (int i = first + 1; i < end; ++i) sum += number(1, i, head);
-    number(0, first, head) = sum;
+    for (int i = first + 1; i < end; ++i) sum += work.number(1, i, head);
+    work.number(0, first, head) = sum;
   }
   __device__ void add(int item, const typename Work::Row& row) {
     if (work.items.col[item] & kOwnItem) {
@@ -147,7 +144,7 @@ struct BackwardRows {
     }
 #pragma unroll
     for (int p = 0; p < kLoads; ++p) {
-      const float signed_weight = number(0, item, work.head[p]), weight = fabsf(signed_weight);
+      const float signed_weight = work.number(0, item, work.head[p]), weight = fabsf(signed_weight);
       float product = 0;
 #pragma unroll
       for (int v = 0; v < kVec; ++v) {
@@ -165,7 +162,7 @@ struct BackwardRows {
       const float sum = sum_over(dot[p] * work.args.scale, work.own.head_lanes);
       if (work.column[p] % work.args.pitch == 0)
         work.own.dt[static_cast<std::int64_t>(row) * work.args.heads + work.first_head + work.head[p]] =
-            static_cast<T>(first < 0 ? 0.0f : sum - number(0, first, work.head[p]));
+            static_cast<T>(first < 0 ? 0.0f : sum - work.number(0, first, work.head[p]));
       dot[p] = 0;
 #pragma unroll
       for (int v = 0; v < kVec; ++v) all[p][v] = 0;

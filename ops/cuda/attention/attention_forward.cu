@@ -109,22 +109,19 @@ struct ForwardRows {
 
   __device__ explicit ForwardRows(const Work& w) : work(w) {}
 
-  __device__ float& number(int item, int head) const {
-    return work.items.number[0][item * work.config.heads + head];
-  }
   __device__ void weigh(int item, std::uint32_t row, std::uint32_t col, std::uint32_t kept) const {
     const std::int64_t heads = work.args.heads;
     const T* const term = work.own.term + col * heads + work.first_head;
     const T* const s = work.own.s + row * heads + work.first_head;
     for (int h = 0; h < work.heads; ++h)
-      number(item, h) = leaky(widen(s[h]) + widen(term[h]), work.args.slope);
+      work.number(0, item, h) = leaky(widen(s[h]) + widen(term[h]), work.args.slope);
     work.items.kept[item] = kept;
   }
   __device__ void close(std::uint32_t row, int first, int end, int head) const {
     float top = std::numeric_limits<float>::lowest(), weight = 0, positive_weight = 0;
-    for (int i = first; i < end; ++i) top = fmaxf(top, number(i, head));
+    for (int i = first; i < end; ++i) top = fmaxf(top, work.number(0, i, head));
     for (int i = first; i < end; ++i) {
-      float& score = number(i, head);
+      float& score = work.number(0, i, head);
       const float w = exponential(score - top);
       weight += w;
       if (score > 0) positive_weight += w;
@@ -132,7 +129,7 @@ struct ForwardRows {
     }
     const float inverse = weight == 0 ? 0.0f : 1 / weight, factor = inverse * work.args.scale;
     for (int i = first; i < end; ++i)
-      number(i, head) = work.items.kept[i] >> head & 1 ? number(i, head) * factor : 0.0f;
+      work.number(0, i, head) = work.items.kept[i] >> head & 1 ? work.number(0, i, head) * factor : 0.0f;
     const int own_head = work.first_head + head;
     if (!work.own.stat || own_head * work.args.pitch < work.tile) return;  // another tile begins the head
     float* const stat = work.own.stat + (static_cast<std::int64_t>(row) * work.args.heads + own_head) * 3;
@@ -143,7 +140,7 @@ struct ForwardRows {
   __device__ void add(int item, const typename Work::Row& x) {
 #pragma unroll
     for (int p = 0; p < kLoads; ++p) {
-      const float signed_weight = number(item, work.head[p]), weight = fabsf(signed_weight);
+      const float signed_weight = work.number(0, item, work.head[p]), weight = fabsf(signed_weight);
       const float of_positive = signed_weight < 0 ? 0.0f : signed_weight;
 #pragma unroll
       for (int v = 0; v < kVec; ++v) {

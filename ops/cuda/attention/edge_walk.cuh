@@ -6,6 +6,7 @@
 #include <bit>
 #include <optional>
 
+#include "ops/cuda/attention/edge_mask.cuh"
 #include "ops/cuda/attention/head_tile.cuh"
 #include "ops/cuda/device/last_block.cuh"
 #include "ops/cuda/device/loads.cuh"
@@ -93,17 +94,9 @@ struct EdgeWalk {
   __device__ void draw(Entry& entry, std::int64_t row) const {
     if (args.threshold == 0) return;
     const auto own = static_cast<std::uint32_t>(row);
-    const int first = args.first_head + place.first_head, skip = first & 3;
-    std::uint32_t bits = 0;
-    for (int at = 0; at < skip + place.heads_in_tile(args.heads); at += 4) {
-      const auto quad = static_cast<std::uint32_t>((first + at) >> 2);
-      const Philox4 random = Pass::kTransposed ? edge_words(args.key, entry.col, own, quad)
-                                               : edge_words(args.key, own, entry.col, quad);
-#pragma unroll
-      for (int k = 0; k < 4; ++k)
-        bits |= static_cast<std::uint32_t>(dropout_keeps(random.word[k], args.threshold)) << (at + k);
-    }
-    entry.kept = bits >> skip;
+    entry.kept = kept_heads(args.key, args.threshold, Pass::kTransposed ? entry.col : own,
+                            Pass::kTransposed ? own : entry.col, args.first_head + place.first_head,
+                            place.heads_in_tile(args.heads));
   }
 
   /// Accumulates the edges held by lanes origin, origin + kPace, ...: kDepth of them if kWhole, else the

@@ -67,17 +67,12 @@ struct ShortRows {
 
   __device__ std::uint32_t draw(std::uint32_t row, std::uint32_t col) const {
     if (args.threshold == 0) return ~0u;
-    const int first = args.first_head + first_head, skip = first & 3;
-    std::uint64_t bits = 0;
-    for (int at = 0; at < skip + heads; at += 4) {
-      const auto quad = static_cast<std::uint32_t>((first + at) >> 2);
-      const Philox4 random =
-          Pass::kTransposed ? edge_words(args.key, col, row, quad) : edge_words(args.key, row, col, quad);
-#pragma unroll
-      for (int k = 0; k < 4; ++k)
-        bits |= static_cast<std::uint64_t>(dropout_keeps(random.word[k], args.threshold)) << (at + k);
-    }
-    return static_cast<std::uint32_t>(bits >> skip);
+    return kept_heads(args.key, args.threshold, Pass::kTransposed ? col : row, Pass::kTransposed ? row : col,
+                      args.first_head + first_head, heads);
+  }
+  /// What the pass leaves for a head of an item.
+  __device__ float& number(int n, int item, int h) const {
+    return items.number[n][item * config.heads + h];
   }
   __device__ Row load(int item) const {
     const std::uint32_t col = items.col[item];
