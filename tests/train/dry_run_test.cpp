@@ -1,5 +1,5 @@
 // --dry-run refuses what training refuses.
-#include "train/commands/dry_run.h"
+#include "train/commands/console_run.h"
 
 #include <gtest/gtest.h>
 

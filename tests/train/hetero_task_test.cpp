@@ -14,7 +14,7 @@
 #include "tests/support/temp_dir.h"
 #include "tests/support/tiny.h"
 #include "train/adam.h"
-#include "train/commands/dry_run.h"
+#include "train/commands/console_run.h"
 #include "train/commands/parse_options.h"
 #include "train/commands/predict.h"
 #include "train/commands/train_run.h"

@@ -25,10 +25,22 @@ TrainOptions several(int count, int parallel) {
   return options;
 }
 
+/// A run of a board, as ConsoleRun has it.
+struct Turn {
+  RunBoard& board;
+  std::size_t run;
+
+  void epoch(int number) const {
+    EpochReport report;
+    report.epoch = number;
+    board.epoch(run, report);
+  }
+};
+
 void train_repeated(const TrainOptions& options,
-                    const std::function<RunResult(const TrainOptions&, const RunHooks&)>& train) {
+                    const std::function<RunResult(const TrainOptions&, const Turn&)>& train) {
   RunBoard board(options, runs_of(options));
-  board.train([&](std::size_t i, const RunHooks& hooks) { return train(board.runs()[i].options, hooks); });
+  board.train([&](std::size_t i) { return train(board.runs()[i].options, {board, i}); });
 }
 
 RunResult result(double test, double val, std::vector<Note> notes = {}) {
@@ -46,7 +58,7 @@ TEST(TrainRepeat, EverySeedAndTheirSpread) {
   ASSERT_TRUE(is_repeated(options));
   std::vector<std::uint64_t> seeds;
   testing::internal::CaptureStdout();
-  train_repeated(options, [&](const TrainOptions& one, const RunHooks&) {
+  train_repeated(options, [&](const TrainOptions& one, const Turn&) {
     EXPECT_FALSE(is_repeated(one));
     seeds.push_back(one.seed);
     return result(0.5 + 0.1 * static_cast<double>(seeds.size()), 0.5);
@@ -72,7 +84,7 @@ TEST(TrainRepeat, SeedsOnEverySplit) {
   const auto text = [&] {
     runs.clear();
     testing::internal::CaptureStdout();
-    train_repeated(options, [&](const TrainOptions& one, const RunHooks&) {
+    train_repeated(options, [&](const TrainOptions& one, const Turn&) {
       runs.emplace_back(one.split, one.seed);
       return result(results[runs.size() - 1], 0.5);
     });
@@ -156,7 +168,7 @@ TEST(TrainRepeat, NotesAreCounted) {
   std::string text;
   const auto run = [&](const TrainOptions& options) {
     testing::internal::CaptureStdout();
-    train_repeated(options, [&](const TrainOptions& one, const RunHooks&) {
+    train_repeated(options, [&](const TrainOptions& one, const Turn&) {
       return result(0.5, 0.5, {{one.seed == 1 ? "diverged" : "not converged", str(": ", one.seed), "Try"}});
     });
     text = testing::internal::GetCapturedStdout();
@@ -181,7 +193,7 @@ TEST(TrainRepeat, AStoppedSeriesHasTheMeanOfWhatRan) {
     options.quiet = quiet;
     testing::internal::CaptureStdout();
     EXPECT_THROW(train_repeated(options,
-                                [&](const TrainOptions& one, const RunHooks&) {
+                                [&](const TrainOptions& one, const Turn&) {
                                   RunResult of = result(0.1 * static_cast<double>(one.seed), 0.5);
                                   of.summary.stopped = one.seed == last;
                                   return of;
@@ -205,10 +217,10 @@ TEST(TrainRepeat, ParallelRunsPrintTheLinesOfOneAfterAnother) {
   std::atomic<int> now = 0, most = 0;
   for (const int parallel : {1, 4}) {
     testing::internal::CaptureStdout();
-    train_repeated(several(9, parallel), [&](const TrainOptions& one, const RunHooks& hooks) {
+    train_repeated(several(9, parallel), [&](const TrainOptions& one, const Turn& turn) {
       most = std::max(most.load(), ++now);
-      hooks.epoch(1);
-      hooks.epoch(2);
+      turn.epoch(1);
+      turn.epoch(2);
       if (parallel > 1)  // until others run beside it
         for (int i = 0; i < 2000 && most < 2; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
       --now;
@@ -227,15 +239,15 @@ TEST(TrainRepeat, ParallelRunsPrintTheLinesOfOneAfterAnother) {
 TEST(TrainRepeat, TheFirstRunHasTwoEpochsToItself) {
   std::atomic<bool> second = false, alone = true;
   testing::internal::CaptureStdout();
-  train_repeated(several(2, 2), [&](const TrainOptions& one, const RunHooks& hooks) {
+  train_repeated(several(2, 2), [&](const TrainOptions& one, const Turn& turn) {
     if (one.seed == 1) {
       second = true;
       return RunResult();
     }
-    hooks.epoch(1);
+    turn.epoch(1);
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     alone = !second;
-    hooks.epoch(2);
+    turn.epoch(2);
     return RunResult();
   });
   testing::internal::GetCapturedStdout();
@@ -246,11 +258,11 @@ TEST(TrainRepeat, AFaultEndsTheOtherRuns) {
   std::atomic<int> begun = 0;
   testing::internal::CaptureStdout();
   EXPECT_ERROR(train_repeated(several(50, 3),
-                              [&](const TrainOptions& one, const RunHooks& hooks) -> RunResult {
+                              [&](const TrainOptions& one, const Turn& turn) -> RunResult {
                                 ++begun;
-                                hooks.epoch(2);
+                                turn.epoch(2);
                                 if (one.seed == 1) fail("of run 1");
-                                while (!hooks.stop()) std::this_thread::yield();
+                                while (!turn.board.stops()) std::this_thread::yield();
                                 fail("of those that it ended");
                               }),
                "of run 1");
@@ -265,7 +277,7 @@ TEST(TrainRepeat, FoldsAreRuns) {
   ASSERT_TRUE(is_repeated(options));
   std::vector<std::pair<std::uint64_t, int>> runs;
   testing::internal::CaptureStdout();
-  train_repeated(options, [&](const TrainOptions& one, const RunHooks&) {
+  train_repeated(options, [&](const TrainOptions& one, const Turn&) {
     EXPECT_FALSE(is_repeated(one));
     runs.emplace_back(one.seed, one.fold);
     return result(0, 0);

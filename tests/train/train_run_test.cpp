@@ -8,7 +8,7 @@
 #include "tests/support/near.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/tiny.h"
-#include "train/commands/dry_run.h"
+#include "train/commands/console_run.h"
 #include "train/task/model_registry.h"
 
 namespace rodeo::test {

@@ -13,7 +13,6 @@
 #include "core/quoting.h"
 #include "core/threads.h"
 #include "train/commands/console_run.h"
-#include "train/commands/dry_run.h"
 #include "train/commands/parse_options.h"
 #include "train/commands/run_command.h"
 #include "train/commands/run_on_ranks.h"
@@ -50,14 +49,14 @@ void run(const TrainOptions& options, const Communicator& ranks) {
   std::vector<std::unique_ptr<Recorder>> recorders;  // all before the first run: each may find a fault
   for (const PlannedRun& run : board.runs())
     recorders.push_back(std::make_unique<Recorder>(run.options, /*writes=*/ranks.rank() == 0));
-  board.train([&](std::size_t i, const RunHooks& hooks) {
+  board.train([&](std::size_t i) {
     const std::unique_ptr<Recorder> recorder = std::move(recorders[i]);
     const TrainOptions& one = board.runs()[i].options;
     RunResult result;
     try {
       const Device device = rank_device(options, ranks);
       with_advice(options, device, [&] {
-        ConsoleRun console(board, i, device, hooks);
+        ConsoleRun console(board, i, device);
         result = console.finish(train_run({.file = options.dataset}, one, device, ranks, *recorder, console),
                                 *recorder);
       });

@@ -69,8 +69,8 @@ void describe(const Console& console, const NodeRun& run, const TrainOptions& op
   console.blank_line();
 }
 
-ConsoleRun::ConsoleRun(RunBoard& board, std::size_t run, Device device, const RunHooks& hooks)
-    : board_(board), run_(run), options_(board.runs()[run].options), device_(device), hooks_(hooks) {
+ConsoleRun::ConsoleRun(RunBoard& board, std::size_t run, Device device)
+    : board_(board), run_(run), options_(board.runs()[run].options), device_(device) {
   if (run_ == 0) board_.console().say("device", describe_device(options_.device, device));
 }
 
@@ -100,12 +100,7 @@ void ConsoleRun::batch(int epoch, int batch, int batches) {
 }
 
 void ConsoleRun::epoch(const EpochReport& report) {
-  if (hooks_.epoch) hooks_.epoch(report.epoch);
   board_.epoch(run_, report);
-}
-
-bool ConsoleRun::stops() {
-  return board_.signal() != 0 || (hooks_.stop && hooks_.stop());
 }
 
 RunResult ConsoleRun::finish(const TrainedRun& trained, const Recorder& recorder) {

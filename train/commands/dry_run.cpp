@@ -1,5 +1,3 @@
-#include "train/commands/dry_run.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <csignal>
-#include <exception>
 #include <set>
+#include <thread>
 
 #include "core/device.h"
 #include "core/error.h"
@@ -125,6 +125,8 @@ void RunBoard::watch_signals() {
 }
 
 void RunBoard::epoch(std::size_t run, const EpochReport& report) {
+  constexpr int kAlone = 2;  // which choose the SpMM kernels of training and evaluation by timing
+  if (run == 0 && report.epoch >= kAlone) begin_others();
   const std::lock_guard lock(mutex_);
   if (run == printed_) console_.epoch(report, runs_[run].name);
 }
@@ -206,23 +208,43 @@ void RunBoard::print_notes(const std::vector<const RunResult*>& results) const {
     console_.say("note", fmt::format("{} of {} runs {}. {}", count, results.size(), note.what, note.advice));
 }
 
+void RunBoard::begin_others() {
+  begun_ = true;
+  begun_.notify_all();
+}
+
+void RunBoard::work(const TrainOne& train) {
+  for (std::size_t i = next_++; i < runs_.size() && !failed_; i = next_++) {
+    try {
+      RunResult result = train(i);
+      const bool stopped = result.summary.stopped;
+      add(i, std::move(result));
+      // Of several ranks, another one may have got the signal.
+      if (stopped) throw Interrupted{signal() != 0 ? signal() : SIGINT};
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      if (!error_) error_ = std::current_exception();
+      failed_ = true;
+    }
+    if (i == 0) begin_others();
+  }
+}
+
 void RunBoard::train(const TrainOne& train) {
-  std::exception_ptr error;
-  try {
-    run_in_parallel(runs_.size(), options_.parallel,
-                    options_.parallel > 1 ? threads_of_a_run(options_, runs_.size()) : num_threads(),
-                    [&](std::size_t i, const RunHooks& hooks) {
-                      RunResult result = train(i, hooks);
-                      const bool stopped = result.summary.stopped;
-                      add(i, std::move(result));
-                      // Of several ranks, another one may have got the signal.
-                      if (stopped) throw Interrupted{signal() != 0 ? signal() : SIGINT};
-                    });
-  } catch (...) {
-    error = std::current_exception();
+  if (options_.parallel > 1) {
+    const int threads = threads_of_a_run(options_, runs_.size());
+    std::vector<std::jthread> workers;
+    for (std::size_t t = 0; t < std::min(static_cast<std::size_t>(options_.parallel), runs_.size()); ++t)
+      workers.emplace_back([&, t] {
+        set_num_threads(threads);
+        if (t > 0) begun_.wait(false);
+        work(train);
+      });
+  } else {
+    work(train);
   }
   print_results();
-  if (error) std::rethrow_exception(error);
+  if (error_) std::rethrow_exception(error_);
 }
 
 }  // namespace rodeo

@@ -2,16 +2,16 @@
 /// time.
 #pragma once
 
+#include <atomic>
+#include <exception>
 #include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "train/commands/console.h"
 #include "train/commands/interrupt.h"
-#include "train/commands/parallel_runs.h"
 #include "train/task/advice.h"
 #include "train/task/options.h"
 #include "train/trainer.h"
@@ -26,7 +26,7 @@ struct RunResult {
   std::vector<Note> notes;
 };
 
-using TrainOne = std::function<RunResult(std::size_t run, const RunHooks&)>;
+using TrainOne = std::function<RunResult(std::size_t run)>;
 
 /// Whether `options` ask for several runs.
 bool is_repeated(const TrainOptions& options);
@@ -60,18 +60,25 @@ class RunBoard {
   /// too; and how many runs have a note. options.parallel threads run that many at a time;
   /// options.device is cuda: on one GPU, each with its own stream. Then the first run has two epochs to
   /// itself, in which SpMM kernels are chosen. A run has the same bits alone: on the CPU, with as many
-  /// threads. What train() throws ends the other runs, and is thrown after the results of those that ended.
+  /// threads. What train() throws makes stops() true for the other runs, and is thrown after the results of
+  /// those that ended.
   void train(const TrainOne& train);
 
-  /// Called by the first run when it has loaded its data: from now on, signals are for stops().
+  /// Called by the first run when it has loaded its data: from now on, signals are recorded.
   void watch_signals();
   /// SIGINT or SIGTERM; 0: none.
   int signal() const { return signals_ ? signals_->signal() : 0; }
-  /// Progress of a run. Of several at a time, the first that has not ended is shown.
+  /// Whether runs end after this epoch or mini-batch: a signal, or an error of one of them.
+  bool stops() const { return signal() != 0 || failed_; }
+  /// Progress of a run, to be called after each epoch. Of several at a time, the first that has not ended is
+  /// shown.
   void epoch(std::size_t run, const EpochReport& report);
   void batch(std::size_t run, int epoch, int epochs, int batch, int batches);
 
  private:
+  /// Takes runs until there are none.
+  void work(const TrainOne& train);
+  void begin_others();
   void add(std::size_t run, RunResult result);
   void print_results() const;
   void print_notes(const std::vector<const RunResult*>& results) const;
@@ -84,6 +91,10 @@ class RunBoard {
   std::size_t printed_ = 0;  // runs whose line is printed
   Console console_;
   std::optional<StopOnSignal> signals_;
+  std::atomic<std::size_t> next_{0};
+  std::atomic<bool> failed_{false};
+  std::atomic<bool> begun_{false};  // the first run has had its epochs alone
+  std::exception_ptr error_;        // the first
   std::mutex mutex_;
 };
 
