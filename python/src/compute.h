@@ -3,6 +3,7 @@
 
 #include <initializer_list>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "arrays.h"
@@ -22,8 +23,15 @@ nb::object compute(std::string_view op, nb::handle like, nb::handle out,
   return results.give(y);
 }
 
-inline nb::object give_or_none(Results& results, const Tensor& tensor) {
-  return tensor.defined() ? results.give(tensor) : nb::none();
+/// The results of work(), a std::tuple of tensors, as arrays like `like`, which was read as `first`; None for
+/// those that are undefined. `expected`: the shape of one of them, where that is known.
+template <class Work>
+nb::tuple compute_all(std::string_view op, nb::handle like, const Tensor& first,
+                      const std::optional<Shape>& expected, Work&& work) {
+  Results results(op, like, first);
+  if (expected) results.expect(*expected);
+  const auto give = [&](const Tensor& y) { return y.defined() ? results.give(y) : nb::none(); };
+  return std::apply([&](const auto&... y) { return nb::make_tuple(give(y)...); }, results.run(work));
 }
 
 }  // namespace rodeo::python

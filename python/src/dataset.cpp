@@ -2,23 +2,14 @@
 #include "datasets/dataset.h"
 
 #include "arrays.h"
-#include "datasets/hdf5_check.h"
 #include "datasets/synthetic.h"
 #include "train.h"
 
 namespace rodeo::python {
-
-std::mutex& hdf5_mutex() {
-  static std::mutex mutex;
-  return mutex;
-}
-
 namespace {
 
 PyDataset load(const std::string& path, const std::string& split, std::uint64_t seed) {
-  nb::gil_scoped_release release;
-  const std::lock_guard lock(hdf5_mutex());
-  check_hdf5_file(path);
+  const Hdf5Lock lock(path);
   PyDataset dataset{load_dataset(path, {.split = split, .seed = seed, .all_splits = true}), {}};
   dataset.edge_split = load_edge_split(path, dataset.data.num_nodes);
   return dataset;
@@ -84,21 +75,21 @@ nb::dict arrays_of(PyDataset dataset) {
 }
 
 void save(const PyDataset& dataset, const std::string& path) {
-  nb::gil_scoped_release release;
-  const std::lock_guard lock(hdf5_mutex());
+  const Hdf5Lock lock;
   save_dataset(dataset.data, path);
 }
 
 }  // namespace
 
 void bind_dataset(nb::module_& m) {
+  using namespace nb::literals;
   nb::class_<PyDataset>(m, "Dataset")
-      .def_static("load", load, nb::arg("path"), nb::arg("split"), nb::arg("seed"))
-      .def_static("generate", generate, nb::arg("preset"), nb::arg("seed"))
-      .def_static("from_arrays", from_arrays, nb::arg("arrays"), nb::arg("num_nodes"),
-                  nb::arg("num_features"), nb::arg("num_classes"), nb::arg("name"))
+      .def_static("load", load, "path"_a, "split"_a, "seed"_a)
+      .def_static("generate", generate, "preset"_a, "seed"_a)
+      .def_static("from_arrays", from_arrays, "arrays"_a, "num_nodes"_a, "num_features"_a, "num_classes"_a,
+                  "name"_a)
       .def("arrays", arrays_of)
-      .def("save", save, nb::arg("path"))
+      .def("save", save, "path"_a)
       .def_prop_ro("name", [](const PyDataset& d) { return d.data.name; })
       .def_prop_ro("num_nodes", [](const PyDataset& d) { return d.data.num_nodes; })
       .def_prop_ro("num_edges", [](const PyDataset& d) { return d.data.num_edges(); })

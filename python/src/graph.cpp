@@ -7,7 +7,6 @@
 #include "core/context.h"
 #include "core/device.h"
 #include "datasets/dataset.h"
-#include "datasets/hdf5_check.h"
 #include "ops/convert.h"
 #include "ops/sample_neighbors.h"
 #include "ops/sddmm_tuner.h"
@@ -63,10 +62,8 @@ PyGraph from_csr(nb::handle indptr, nb::handle indices, std::int64_t cols) {
 }
 
 PyGraph load_graph(const std::string& path, const std::string& device) {
-  nb::gil_scoped_release release;
+  const Hdf5Lock lock(path);
   const PreserveDevice preserve;
-  const std::lock_guard lock(hdf5_mutex());
-  check_hdf5_file(path);
   const rodeo::Graph graph = to_graph(load_dataset(path, {.features = false}), parse_device(device));
   if (graph.adj.device().is_cuda()) synchronize(graph.adj.device());
   return {graph.adj, {}};
@@ -166,18 +163,18 @@ std::string explain(const PyGraph& graph) {
 }  // namespace
 
 void bind_graph(nb::module_& m) {
+  using namespace nb::literals;
   nb::class_<PyGraph>(m, "Graph")
-      .def_static("from_edges", from_edges, nb::arg("source"), nb::arg("target"), nb::arg("num_sources"),
-                  nb::arg("num_targets"), nb::arg("self_loops"), nb::arg("symmetrize"),
-                  nb::arg("drop_duplicates"))
-      .def_static("from_csr", from_csr, nb::arg("indptr"), nb::arg("indices"), nb::arg("num_cols"))
-      .def_static("load", load_graph, nb::arg("path"), nb::arg("device"))
-      .def("to", to_device, nb::arg("device"))
-      .def("transposed", transposed, nb::arg("like"))
-      .def("with_self_loops", with_self_loops, nb::arg("like"))
-      .def("permute", permute, nb::arg("values"), nb::arg("missing"))
-      .def("rows_of_edges", rows_of_edges, nb::arg("like"))
-      .def("count_self_loops", count_self_loops, nb::arg("like"))
+      .def_static("from_edges", from_edges, "source"_a, "target"_a, "num_sources"_a, "num_targets"_a,
+                  "self_loops"_a, "symmetrize"_a, "drop_duplicates"_a)
+      .def_static("from_csr", from_csr, "indptr"_a, "indices"_a, "num_cols"_a)
+      .def_static("load", load_graph, "path"_a, "device"_a)
+      .def("to", to_device, "device"_a)
+      .def("transposed", transposed, "like"_a)
+      .def("with_self_loops", with_self_loops, "like"_a)
+      .def("permute", permute, "values"_a, "missing"_a)
+      .def("rows_of_edges", rows_of_edges, "like"_a)
+      .def("count_self_loops", count_self_loops, "like"_a)
       .def_prop_ro("num_rows", [](const PyGraph& g) { return g.adj.rows(); })
       .def_prop_ro("num_cols", [](const PyGraph& g) { return g.adj.cols(); })
       .def_prop_ro("num_edges", [](const PyGraph& g) { return g.adj.num_edges(); })
@@ -188,9 +185,9 @@ void bind_graph(nb::module_& m) {
                    [](const PyGraph& g) { return g.edge_ids.defined() ? to_dlpack(g.edge_ids) : nb::none(); })
       .def("explain", explain);
   nb::class_<PySampler>(m, "NeighborSampler")
-      .def(nb::init<const PyGraph&>(), nb::arg("graph"))
-      .def("sample", &PySampler::sample, nb::arg("targets"), nb::arg("fanout"), nb::arg("replace"),
-           nb::arg("seed"), nb::arg("epoch"), nb::arg("batch"), nb::arg("hop"));
+      .def(nb::init<const PyGraph&>(), "graph"_a)
+      .def("sample", &PySampler::sample, "targets"_a, "fanout"_a, "replace"_a, "seed"_a, "epoch"_a, "batch"_a,
+           "hop"_a);
 }
 
 }  // namespace rodeo::python

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "datasets/hdf5_check.h"
 #include "train.h"
 
 namespace rodeo::python {
@@ -16,9 +15,7 @@ using NamedType = std::pair<std::string, PyDataset>;
 using GivenRelation = std::tuple<int, std::string, int, nb::object, nb::object>;
 
 HeteroDataset load(const std::string& path, const std::string& split, std::uint64_t seed) {
-  nb::gil_scoped_release release;
-  const std::lock_guard lock(hdf5_mutex());
-  check_hdf5_file(path);
+  const Hdf5Lock lock(path);
   return load_hetero_dataset(path, {.split = split, .seed = seed, .all_splits = split.empty()});
 }
 
@@ -53,31 +50,28 @@ nb::list relations_of(const HeteroDataset& dataset) {
 }
 
 bool is_hetero(const std::string& path) {
-  nb::gil_scoped_release release;
-  const std::lock_guard lock(hdf5_mutex());
-  check_hdf5_file(path);
+  const Hdf5Lock lock(path);
   return is_hetero_file(path);
 }
 
 void save(const HeteroDataset& dataset, const std::string& path) {
-  nb::gil_scoped_release release;
-  const std::lock_guard lock(hdf5_mutex());
+  const Hdf5Lock lock;
   save_hetero_dataset(dataset, path);
 }
 
 }  // namespace
 
 void bind_hetero(nb::module_& m) {
+  using namespace nb::literals;
   nb::class_<HeteroDataset>(m, "HeteroDataset")
-      .def_static("load", load, nb::arg("path"), nb::arg("split"), nb::arg("seed"))
-      .def_static("from_parts", from_parts, nb::arg("name"), nb::arg("types"), nb::arg("relations"),
-                  nb::arg("target"))
+      .def_static("load", load, "path"_a, "split"_a, "seed"_a)
+      .def_static("from_parts", from_parts, "name"_a, "types"_a, "relations"_a, "target"_a)
       .def("types", types_of)
       .def("relations", relations_of)
-      .def("save", save, nb::arg("path"))
+      .def("save", save, "path"_a)
       .def_ro("name", &HeteroDataset::name)
       .def_ro("target", &HeteroDataset::target);
-  m.def("is_hetero_file", is_hetero, nb::arg("path"));
+  m.def("is_hetero_file", is_hetero, "path"_a);
 }
 
 }  // namespace rodeo::python

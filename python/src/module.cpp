@@ -38,6 +38,7 @@ void register_torch(nb::object tensor_type, nb::object empty, nb::object empty_l
 
 NB_MODULE(_core, m) {
   namespace nb = nanobind;
+  using namespace nanobind::literals;
   using namespace rodeo;
   using namespace rodeo::python;
   nb::set_leak_warnings(false);  // graphs may live as long as the interpreter
@@ -52,11 +53,10 @@ NB_MODULE(_core, m) {
   });
   m.attr("__version__") = RODEO_VERSION;
   m.def("build_info", build_info);
-  m.def("set_num_threads", set_num_threads, nb::arg("count"));
+  m.def("set_num_threads", set_num_threads, "count"_a);
   m.def("num_threads", num_threads);
-  m.def("register_torch", register_torch, nb::arg("tensor_type"), nb::arg("empty"), nb::arg("empty_like"),
-        nb::arg("uint8"), nb::arg("current_stream"), nb::arg("strided"), nb::arg("code_of_dtype"),
-        nb::arg("dtype_of_code"), nb::arg("exchange").none());
+  m.def("register_torch", register_torch, "tensor_type"_a, "empty"_a, "empty_like"_a, "uint8"_a,
+        "current_stream"_a, "strided"_a, "code_of_dtype"_a, "dtype_of_code"_a, "exchange"_a.none());
   bind_arrays(m);
   bind_graph(m);
   bind_ops(m);

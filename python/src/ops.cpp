@@ -53,9 +53,7 @@ nb::tuple spmm_gradients(const PyGraph& graph, nb::handle x, nb::handle weight, 
   const Tensor dense = read("spmm", "x", x), w = read("spmm", "weight", weight),
                dout = read("spmm", "dy", dy);
   const SpmmOptions options = spmm_options(reduce, "auto");
-  Results results("spmm", x, dense);
-  Tensor dweight, dx;
-  results.run([&] {
+  return compute_all("spmm", x, dense, std::nullopt, [&] {
     const bool columns = !w.defined() && dense.rank() == 3;
     const auto flat = [&](const Tensor& t) {
       return columns ? t.reshape({t.dim(0), t.dim(1) * t.dim(2)}) : t;
@@ -64,11 +62,9 @@ nb::tuple spmm_gradients(const PyGraph& graph, nb::handle x, nb::handle weight, 
     const Variable vw = w.defined() ? Variable(w, needs_weight) : Variable();
     const Variable y = w.defined() ? spmm(graph.adj, vw, vx, options) : spmm(graph.adj, vx, options);
     y.backward(flat(dout));
-    if (needs_x) dx = vx.grad().reshape(dense.shape());
-    if (w.defined() && needs_weight) dweight = vw.grad();
-    return 0;
+    return std::tuple(w.defined() && needs_weight ? vw.grad() : Tensor(),
+                      needs_x ? vx.grad().reshape(dense.shape()) : Tensor());
   });
-  return nb::make_tuple(give_or_none(results, dweight), give_or_none(results, dx));
 }
 
 SddmmOp sddmm_op_of(const std::string& text) {
@@ -125,14 +121,13 @@ DType float_dtype(const std::string& name) {
 nb::tuple gcn_norm_op(const PyGraph& graph, nb::handle like, nb::handle weight, const std::string& dtype) {
   const Tensor w = read("gcn_norm", "weight", weight);
   const DType wanted = float_dtype(dtype);
-  Results results("gcn_norm", like, read("gcn_norm", "like", like));
   PyGraph looped;
-  const GcnGraph normal = results.run([&] {
-    const GcnGraph g = gcn_norm(graph.adj, w, wanted);
-    looped = {g.adj, {}};
-    return g;
+  const nb::tuple values = compute_all("gcn_norm", like, read("gcn_norm", "like", like), std::nullopt, [&] {
+    const GcnGraph normal = gcn_norm(graph.adj, w, wanted);
+    looped.adj = normal.adj;
+    return std::tuple(normal.weight, normal.scale);
   });
-  return nb::make_tuple(looped, give_or_none(results, normal.weight), results.give(normal.scale));
+  return nb::make_tuple(looped, values[0], values[1]);
 }
 
 /// y = S (A (S x)) with S = diag(scale): ops/gcn_norm.h.
@@ -162,23 +157,19 @@ nb::object segment_gradient(nb::handle x, nb::handle offsets, const std::string&
 }  // namespace
 
 void bind_ops(nb::module_& m) {
-  const auto none = nb::arg("out").none() = nb::none();
-  m.def("spmm", spmm_op, nb::arg("graph"), nb::arg("x"), nb::arg("weight").none(), nb::arg("reduce"),
-        nb::arg("algorithm"), none);
-  m.def("spmm_gradients", spmm_gradients, nb::arg("graph"), nb::arg("x"), nb::arg("weight").none(),
-        nb::arg("dy"), nb::arg("reduce"), nb::arg("needs_weight"), nb::arg("needs_x"));
-  m.def("sddmm", sddmm_op, nb::arg("graph"), nb::arg("b1"), nb::arg("b2"), nb::arg("op"),
-        nb::arg("weight").none(), none);
-  m.def("edge_softmax", edge_softmax_op, nb::arg("graph"), nb::arg("score"), none);
-  m.def("edge_softmax_gradient", edge_softmax_gradient, nb::arg("graph"), nb::arg("score"), nb::arg("dy"));
-  m.def("edge_sum", edge_sum_op, nb::arg("graph"), nb::arg("x"), nb::arg("transposed"), none);
-  m.def("gcn_norm", gcn_norm_op, nb::arg("graph"), nb::arg("like"), nb::arg("weight").none(),
-        nb::arg("dtype"));
-  m.def("gcn_propagate", propagate_op, nb::arg("graph"), nb::arg("scale"), nb::arg("x"),
-        nb::arg("weight").none(), none);
-  m.def("segment_reduce", segment_op, nb::arg("x"), nb::arg("offsets"), nb::arg("reduce"), none);
-  m.def("segment_reduce_gradient", segment_gradient, nb::arg("x"), nb::arg("offsets"), nb::arg("reduce"),
-        nb::arg("dy"));
+  using namespace nb::literals;
+  const auto none = "out"_a.none() = nb::none();
+  m.def("spmm", spmm_op, "graph"_a, "x"_a, "weight"_a.none(), "reduce"_a, "algorithm"_a, none);
+  m.def("spmm_gradients", spmm_gradients, "graph"_a, "x"_a, "weight"_a.none(), "dy"_a, "reduce"_a,
+        "needs_weight"_a, "needs_x"_a);
+  m.def("sddmm", sddmm_op, "graph"_a, "b1"_a, "b2"_a, "op"_a, "weight"_a.none(), none);
+  m.def("edge_softmax", edge_softmax_op, "graph"_a, "score"_a, none);
+  m.def("edge_softmax_gradient", edge_softmax_gradient, "graph"_a, "score"_a, "dy"_a);
+  m.def("edge_sum", edge_sum_op, "graph"_a, "x"_a, "transposed"_a, none);
+  m.def("gcn_norm", gcn_norm_op, "graph"_a, "like"_a, "weight"_a.none(), "dtype"_a);
+  m.def("gcn_propagate", propagate_op, "graph"_a, "scale"_a, "x"_a, "weight"_a.none(), none);
+  m.def("segment_reduce", segment_op, "x"_a, "offsets"_a, "reduce"_a, none);
+  m.def("segment_reduce_gradient", segment_gradient, "x"_a, "offsets"_a, "reduce"_a, "dy"_a);
 }
 
 }  // namespace rodeo::python

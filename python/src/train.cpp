@@ -15,7 +15,6 @@
 #include "train/commands/fit_weights.h"
 #include "train/commands/train_run.h"
 #include "train/io/run_state.h"
-#include "train/task/apply_options.h"
 #include "train/task/hetero_task.h"
 #include "train/task/model_registry.h"
 #include "train/task/node_model.h"
@@ -324,29 +323,26 @@ nb::list options_table(const std::string& model, const std::string& task) {
 }  // namespace
 
 void bind_train(nb::module_& m) {
+  using namespace nb::literals;
   bind_dataset(m);
   bind_hetero(m);
-  m.def("train", train_dataset, nb::arg("dataset"), nb::arg("model"), nb::arg("options"),
-        nb::arg("callback"));
-  m.def("train", train_hetero, nb::arg("dataset"), nb::arg("model"), nb::arg("options"), nb::arg("callback"));
-  m.def("predict", predict<PyDataset>, nb::arg("dataset"), nb::arg("description"), nb::arg("weights"),
-        nb::arg("device"));
-  m.def("predict", predict<HeteroDataset>, nb::arg("dataset"), nb::arg("description"), nb::arg("weights"),
-        nb::arg("device"));
-  m.def("predict_links", predict_links<PyDataset>, nb::arg("dataset"), nb::arg("description"),
-        nb::arg("weights"), nb::arg("device"), nb::arg("sources"), nb::arg("targets"), nb::arg("relation"));
-  m.def("predict_links", predict_links<HeteroDataset>, nb::arg("dataset"), nb::arg("description"),
-        nb::arg("weights"), nb::arg("device"), nb::arg("sources"), nb::arg("targets"), nb::arg("relation"));
-  m.def("command", command, nb::arg("words"), nb::arg("starter"));
+  m.def("train", train_dataset, "dataset"_a, "model"_a, "options"_a, "callback"_a);
+  m.def("train", train_hetero, "dataset"_a, "model"_a, "options"_a, "callback"_a);
+  m.def("predict", predict<PyDataset>, "dataset"_a, "description"_a, "weights"_a, "device"_a);
+  m.def("predict", predict<HeteroDataset>, "dataset"_a, "description"_a, "weights"_a, "device"_a);
+  m.def("predict_links", predict_links<PyDataset>, "dataset"_a, "description"_a, "weights"_a, "device"_a,
+        "sources"_a, "targets"_a, "relation"_a);
+  m.def("predict_links", predict_links<HeteroDataset>, "dataset"_a, "description"_a, "weights"_a, "device"_a,
+        "sources"_a, "targets"_a, "relation"_a);
+  m.def("command", command, "words"_a, "starter"_a);
   m.def("started_as_rank", started_as_rank);
   m.def(
       "check_options", [](const std::string& model, const Given& given) { options_of(model, given); },
-      nb::arg("model"), nb::arg("options"));
-  m.def("options_table", options_table, nb::arg("model"), nb::arg("task"));
+      "model"_a, "options"_a);
+  m.def("options_table", options_table, "model"_a, "task"_a);
   m.def("model_names", [] { return model_names(); });
   m.def(
-      "has_relations", [](const std::string& model) { return find_model(model).relations; },
-      nb::arg("model"));
+      "has_relations", [](const std::string& model) { return find_model(model).relations; }, "model"_a);
 }
 
 }  // namespace rodeo::python
