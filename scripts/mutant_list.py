@@ -286,7 +286,7 @@ MUTANTS = [
     ("models/trunk.cpp", "if (!has_fixed_steps()) return false;", "", "TrainModelComposition*"),
     ("train/io/safetensors.cpp", 'text == "BOOL" ?', 'text == "BOOLEAN" ?', "TrainSafeTensors*"),
     ("train/io/run_state.cpp", "std::isfinite(d) && d > 0;", "std::isfinite(d);", "TrainRunState*"),
-    ("train/task/apply_options.cpp", '!find("lr-period") || options.schedule.period == 0', '!find("lr-period")', "TrainSchedule*"),
+    ("train/task/option_table.cpp", '!find("lr-period") || options.schedule.period == 0', '!find("lr-period")', "TrainSchedule*"),
     ("train/task/correct_and_smooth.cpp", "if (!(scale <= kMostScale)) scale = 1;", "if (scale > kMostScale) scale = 1;",
      "TrainCorrectAndSmooth*"),
     ("train/task/graph_steps.cpp", "kBatchStream + (static_cast<std::uint64_t>(start.epoch) << 32)", "kBatchStream", "TrainGraphBatches*"),

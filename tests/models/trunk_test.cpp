@@ -11,9 +11,9 @@
 #include "ops/dense.h"
 #include "tests/support/devices.h"
 #include "tests/support/layers.h"
-#include "train/task/apply_options.h"
 #include "train/task/model_registry.h"
 #include "train/task/node_model.h"
+#include "train/task/option_table.h"
 #include "train/task/trunk_model.h"
 #include "train/trainer.h"
 

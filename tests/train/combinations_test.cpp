@@ -7,7 +7,6 @@
 #include "datasets/synthetic_graphs.h"
 #include "tests/support/devices.h"
 #include "tests/support/tiny.h"
-#include "train/task/apply_options.h"
 #include "train/task/memory_estimate.h"
 #include "train/task/model_registry.h"
 #include "train/task/node_model.h"

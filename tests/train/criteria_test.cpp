@@ -8,9 +8,9 @@
 #include "tests/support/near.h"
 #include "tests/support/steps.h"
 #include "train/classification.h"
-#include "train/task/apply_options.h"
 #include "train/task/model_registry.h"
 #include "train/task/node_model.h"
+#include "train/task/option_table.h"
 
 namespace rodeo::test {
 namespace {

@@ -6,8 +6,8 @@
 #include "tests/support/temp_dir.h"
 #include "tests/support/tiny.h"
 #include "train/commands/train_run.h"
-#include "train/task/apply_options.h"
 #include "train/task/model_registry.h"
+#include "train/task/option_table.h"
 
 namespace rodeo::test {
 namespace {

@@ -16,9 +16,9 @@
 #include "tests/support/layers.h"
 #include "tests/support/near.h"
 #include "tests/support/tiny.h"
-#include "train/task/apply_options.h"
 #include "train/task/model_registry.h"
 #include "train/task/node_model.h"
+#include "train/task/option_table.h"
 #include "train/task/trunk_model.h"
 
 namespace rodeo::test {

@@ -6,8 +6,8 @@
 #include <numbers>
 
 #include "tests/support/devices.h"
-#include "train/task/apply_options.h"
 #include "train/task/model_registry.h"
+#include "train/task/option_table.h"
 
 namespace rodeo {
 namespace {

@@ -5,9 +5,9 @@
 #include "tests/support/tiny.h"
 #include "train/commands/train_run.h"
 #include "train/report/spmm_choices.h"
-#include "train/task/apply_options.h"
 #include "train/task/model_registry.h"
 #include "train/task/node_model.h"
+#include "train/task/option_table.h"
 #include "train/trainer.h"
 
 namespace rodeo::test {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "train/task/apply_options.h"
+#include "train/task/option_table.h"
 #include "train/task/options.h"
 
 namespace rodeo {

@@ -6,7 +6,6 @@
 #include "core/error.h"
 #include "core/version.h"
 #include "train/commands/help.h"
-#include "train/task/apply_options.h"
 #include "train/task/model_registry.h"
 #include "train/task/option_table.h"
 #include "train/task/option_value.h"

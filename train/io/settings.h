@@ -5,7 +5,6 @@
 #include <string_view>
 #include <vector>
 
-#include "train/task/apply_options.h"
 #include "train/task/option_table.h"
 
 namespace rodeo {

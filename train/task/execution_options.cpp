@@ -4,35 +4,35 @@ namespace rodeo {
 namespace {
 
 void add_ranks(OptionGroup execution) {
-  execution.integer(kRun, "gpus", field(&TrainOptions::gpus), 0,
+  execution.integer(kRun, "gpus", &TrainOptions::gpus, 0,
                     "Train the full graph, or shares of each --batch, on N GPUs of this host; 0: on one, or "
                     "as mpirun, srun "
                     "or torchrun say");
-  execution.integer(kRun, "ranks", field(&TrainOptions::ranks), 0,
+  execution.integer(kRun, "ranks", &TrainOptions::ranks, 0,
                     "The same on N processes with --device, such as cpu");
   execution.under(kKernels).choice(
-      kRun | kNode | kLink, "aggregation", field(&TrainOptions::aggregation),
+      kRun | kNode | kLink, "aggregation", &TrainOptions::aggregation,
       "What ranks exchange for each product of the graph; auto: the fastest form");
 }
 
 void add_kernels(OptionGroup kernels, const ConvTraits& traits) {
   if (traits.attention_form)
-    kernels.choice(kRun, "attention", field(&TrainOptions::attention),
+    kernels.choice(kRun, "attention", &TrainOptions::attention,
                    "fused: one kernel without per-edge tensors; composed: one op after another; or auto");
   const std::string_view composed = traits.attention_form ? ". With --attention composed" : "";
   if (traits.heads)
     kernels.choice(
-        kRun, "sddmm", field(&TrainOptions::sddmm),
+        kRun, "sddmm", &TrainOptions::sddmm,
         str("How composed attention computes ", traits.dot_scores ? "its scores and " : "",
             "the gradient of its weights on CUDA. rows: RoDe's row decomposition; edges: across rows; auto: "
             "the faster one, timed once",
             composed));
   if (traits.graph == GraphInput::kNoEdges) return;
-  kernels.choice(kRun, "spmm", field(&TrainOptions::spmm),
+  kernels.choice(kRun, "spmm", &TrainOptions::spmm,
                  str("SpMM algorithm: ", kEnumNames<SpmmAlgorithm>.names(),
                      ". rode-tc and tca round fp32 to tf32 in the products", composed));
   if (traits.heads) return;
-  kernels.choice(kRun, "spmm-accumulate", field(&TrainOptions::spmm_accumulate),
+  kernels.choice(kRun, "spmm-accumulate", &TrainOptions::spmm_accumulate,
                  "How sums of split rows are combined. ordered: the same bits in every run; atomic: by "
                  "atomicAdd, on CUDA in fp32 and tf32, for --spmm rode and auto");
 }
@@ -40,28 +40,28 @@ void add_kernels(OptionGroup kernels, const ConvTraits& traits) {
 }  // namespace
 
 void add_execution_options(OptionGroup execution, const ConvTraits& traits) {
-  execution.text(kRun | kShort, "device", field(&TrainOptions::device), "auto|cpu|cuda",
+  execution.text(kRun | kShort, "device", &TrainOptions::device, "auto|cpu|cuda",
                  "auto, cpu, cuda or cuda:i");
   add_ranks(execution);
-  execution.integer(kRun | kShort, "threads", field(&TrainOptions::threads), 0,
+  execution.integer(kRun | kShort, "threads", &TrainOptions::threads, 0,
                     "CPU threads; 0: OMP_NUM_THREADS, else as many as processors");
   OptionGroup kernels = execution.under(kKernels);
   add_kernels(kernels, traits);
-  kernels.choice(kRun | kNode | kLink, "features", field(&TrainOptions::features),
+  kernels.choice(kRun | kNode | kLink, "features", &TrainOptions::features,
                  "Storage of the input features: dense, sparse (zeros are not stored: exact), or auto");
-  kernels.choice(kTraining | kNode | kLink, "reorder", field(&TrainOptions::reorder),
+  kernels.choice(kTraining | kNode | kLink, "reorder", &TrainOptions::reorder,
                  "Reorder the nodes for training, so that neighbours are closer in memory. Results keep the "
                  "file's order. rabbit: by communities; rcm: reverse Cuthill-McKee; degree");
   if (!traits.batch_norm)
-    kernels.flag(kRun | kNode, "prune-rows", field(&TrainOptions::prune_rows),
+    kernels.flag(kRun | kNode, "prune-rows", &TrainOptions::prune_rows,
                  "In training steps, compute the last layer for the training nodes only: exact, and "
                  "evaluations still compute all nodes. Faster where few nodes are trained on");
   execution.choice(
-      kTraining, "precision", field(&TrainOptions::precision),
+      kTraining, "precision", &TrainOptions::precision,
       "fp32; tf32: matrix products round their inputs to 10 bits; bf16: features and activations take half "
       "the bytes, parameters and sums stay fp32. Both are meant for CUDA: the CPU ignores tf32, and is "
       "slower with bf16");
-  kernels.flag(kRun, "no-cuda-graph", field(&TrainOptions::cuda_graph),
+  kernels.flag(kRun, "no-cuda-graph", &TrainOptions::cuda_graph,
                "On CUDA, launch every kernel instead of replaying a captured CUDA graph", false);
 }
 

@@ -3,25 +3,24 @@
 namespace rodeo {
 
 void add_file_options(OptionGroup files, const ConvTraits& traits) {
-  files.text(kRun | kShort | kOneRun, "checkpoint", field(&TrainOptions::checkpoint), "DIR",
+  files.text(kRun | kShort | kOneRun, "checkpoint", &TrainOptions::checkpoint, "DIR",
              "Folder of the latest checkpoint, for --resume");
-  files.integer(kRun, "checkpoint-every", field(&TrainOptions::checkpoint_every), 1,
+  files.integer(kRun, "checkpoint-every", &TrainOptions::checkpoint_every, 1,
                 "Epochs between checkpoints; a better epoch is saved at once");
   if (!traits.hops)
-    files.integer(kRun | kNode, "checkpoint-every-batches", field(&TrainOptions::checkpoint_every_batches), 0,
+    files.integer(kRun | kNode, "checkpoint-every-batches", &TrainOptions::checkpoint_every_batches, 0,
                   "With --batch, also a checkpoint after every N batches of an epoch; 0: none");
-  files.flag(kRun | kShort, "resume", field(&TrainOptions::resume),
+  files.flag(kRun | kShort, "resume", &TrainOptions::resume,
              "Continue from the checkpoint, with the same bits as an uninterrupted run");
-  files.text(kRun | kShort | kOneRun, "export", field(&TrainOptions::export_file), "FILE",
+  files.text(kRun | kShort | kOneRun, "export", &TrainOptions::export_file, "FILE",
              "Weights of the best epoch, as safetensors");
-  files.text(kRun, "log", field(&TrainOptions::log), "FILE",
-             "JSON lines: configuration, epochs, summary; appended");
-  files.text(kRun | kOneRun, "csv", field(&TrainOptions::csv), "FILE", "A line for each epoch");
-  files.text(kRun | kOneRun, "tensorboard", field(&TrainOptions::tensorboard), "DIR",
+  files.text(kRun, "log", &TrainOptions::log, "FILE", "JSON lines: configuration, epochs, summary; appended");
+  files.text(kRun | kOneRun, "csv", &TrainOptions::csv, "FILE", "A line for each epoch");
+  files.text(kRun | kOneRun, "tensorboard", &TrainOptions::tensorboard, "DIR",
              "Folder for TensorBoard's event files");
-  files.text(kRun | kShort | kOneRun, "report", field(&TrainOptions::report), "FILE.html",
+  files.text(kRun | kShort | kOneRun, "report", &TrainOptions::report, "FILE.html",
              "One page with curves, times, confusion matrix and more");
-  files.under(kKernels).text(kRun | kOneRun, "trace", field(&TrainOptions::trace), "FILE.json",
+  files.under(kKernels).text(kRun | kOneRun, "trace", &TrainOptions::trace, "FILE.json",
                              "Kernels of the profiled epochs, for Perfetto or chrome://tracing");
 }
 

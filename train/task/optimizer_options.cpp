@@ -31,11 +31,11 @@ void only_for(TrainOption& row, Kind one, Kind other) {
 }  // namespace
 
 void add_optimizer_options(OptionGroup training, const ModelEntry& model) {
-  training.integer(kRun | kShort, "epochs", field(&TrainOptions::epochs), 1, "Number of epochs");
+  training.integer(kRun | kShort, "epochs", &TrainOptions::epochs, 1, "Number of epochs");
   training.number(
-      kTraining | kShort, "lr", field(&TrainOptions::lr), "a number above 0",
+      kTraining | kShort, "lr", &TrainOptions::lr, "a number above 0",
       [](double x) { return x > 0 && std::isfinite(x); }, "Learning rate");
-  training.not_negative(kTraining, "weight-decay", field(&TrainOptions::weight_decay),
+  training.not_negative(kTraining, "weight-decay", &TrainOptions::weight_decay,
                         !model.decays_first_layer ? "L2 penalty on all parameters"
                         : !model.conv->traits.hops
                             ? "L2 penalty on the first layer; on all parameters with --norm, --residual, "
@@ -48,35 +48,34 @@ void add_optimizer_options(OptionGroup training, const ModelEntry& model) {
         check_option_has_value("optimizer", text);
         o.optimizer.name = find_optimizer(text).name;
       });
-  only_with_momentum(training.not_negative(kTraining, "momentum", field(&OptimizerOptions::momentum),
+  only_with_momentum(training.not_negative(kTraining, "momentum", &OptimizerOptions::momentum,
                                            "sgd: momentum, without dampening"));
-  only_with_momentum(training.flag(kTraining, "nesterov", field(&OptimizerOptions::nesterov),
+  only_with_momentum(training.flag(kTraining, "nesterov", &OptimizerOptions::nesterov,
                                    "sgd: Nesterov's form of --momentum"));
 }
 
 void add_schedule_options(OptionGroup training) {
-  training.choice(kTraining, "lr-schedule", field(&Schedule::kind),
+  training.choice(kTraining, "lr-schedule", &Schedule::kind,
                   "Learning rate schedule: PyTorch's StepLR, CosineAnnealingLR or ReduceLROnPlateau");
-  only_for(
-      training.integer(kTraining, "lr-step", field(&Schedule::step), 1, "step: epochs between reductions"),
-      Kind::kStep, Kind::kStep);
+  only_for(training.integer(kTraining, "lr-step", &Schedule::step, 1, "step: epochs between reductions"),
+           Kind::kStep, Kind::kStep);
   only_for(training.number(
-               kTraining, "lr-factor", field(&Schedule::factor), "a number in (0, 1]",
+               kTraining, "lr-factor", &Schedule::factor, "a number in (0, 1]",
                [](double x) { return x > 0 && x <= 1; }, "step, plateau: factor of each reduction"),
            Kind::kStep, Kind::kPlateau);
-  TrainOption& period = training.integer(kTraining, "lr-period", field(&Schedule::period), 0,
+  TrainOption& period = training.integer(kTraining, "lr-period", &Schedule::period, 0,
                                          "cosine: epochs until the lowest rate; 0: --epochs");
   only_for(period, Kind::kCosine, Kind::kCosine);
   period.default_text = "0";
-  only_for(training.not_negative(kTraining, "lr-least", field(&Schedule::least),
-                                 "cosine, plateau: lowest learning rate"),
-           Kind::kCosine, Kind::kPlateau);
-  only_for(training.integer(kTraining, "lr-patience", field(&Schedule::patience), 0,
+  only_for(
+      training.not_negative(kTraining, "lr-least", &Schedule::least, "cosine, plateau: lowest learning rate"),
+      Kind::kCosine, Kind::kPlateau);
+  only_for(training.integer(kTraining, "lr-patience", &Schedule::patience, 0,
                             "plateau: evaluations without a lower validation loss before a reduction"),
            Kind::kPlateau, Kind::kPlateau);
-  training.not_negative(kTraining, "clip-norm", field(&TrainOptions::clip_norm),
+  training.not_negative(kTraining, "clip-norm", &TrainOptions::clip_norm,
                         "Clip the norm of all gradients together to this value; 0: no clipping");
-  training.two_words(kRun, "on-nan", field(&TrainOptions::stop_at_nan), "stop", "continue",
+  training.two_words(kRun, "on-nan", &TrainOptions::stop_at_nan, "stop", "continue",
                      "If a loss is not finite: stop with exit code 3, or continue");
 }
 

@@ -17,19 +17,17 @@ namespace rodeo {
 /// Layers and propagation steps: weights of others may claim any number.
 inline constexpr int kMostLayers = 10'000;
 
-/// Access to a member of TrainOptions, of its learning rate schedule, optimizer or trunk.
-template <class T, class Part>
-auto field(T Part::*member) {
-  return [member](auto& options) -> auto& {
-    if constexpr (std::is_same_v<Part, LrScheduleOptions>)
-      return options.schedule.*member;
-    else if constexpr (std::is_same_v<Part, OptimizerOptions>)
-      return options.optimizer.*member;
-    else if constexpr (std::is_same_v<Part, TrunkParts>)
-      return options.trunk.*member;
-    else
-      return options.*member;
-  };
+/// A member of the options, of their learning rate schedule, optimizer or trunk.
+template <class Options, class T, class Part>
+auto& at(Options& options, T Part::*member) {
+  if constexpr (std::is_same_v<Part, LrScheduleOptions>)
+    return options.schedule.*member;
+  else if constexpr (std::is_same_v<Part, OptimizerOptions>)
+    return options.optimizer.*member;
+  else if constexpr (std::is_same_v<Part, TrunkParts>)
+    return options.trunk.*member;
+  else
+    return options.*member;
 }
 
 template <class T>
@@ -70,11 +68,11 @@ class OptionGroup {
   TrainOption& integer(OptionKind kind, std::string_view name, Field field, int lowest, std::string help,
                        int highest = std::numeric_limits<int>::max()) {
     return add(
-        kind, name, std::move(help), "N", [field](const TrainOptions& o) { return value_of(field(o)); },
+        kind, name, std::move(help), "N", [field](const TrainOptions& o) { return value_of(at(o, field)); },
         [=](TrainOptions& o, const std::string& text) {
-          using T = std::remove_reference_t<decltype(field(o))>;
+          using T = std::remove_reference_t<decltype(at(o, field))>;
           constexpr int kNone = std::numeric_limits<int>::max();
-          field(o) = parse_option_integer<T>(
+          at(o, field) = parse_option_integer<T>(
               name, text, static_cast<T>(lowest),
               highest < kNone ? static_cast<T>(highest) : std::numeric_limits<T>::max());
         });
@@ -86,9 +84,9 @@ class OptionGroup {
                       std::string help, std::string hint = "X") {
     return add(
         kind, name, std::move(help), std::move(hint),
-        [field](const TrainOptions& o) -> OptionValue { return field(o); },
+        [field](const TrainOptions& o) -> OptionValue { return at(o, field); },
         [=](TrainOptions& o, const std::string& text) {
-          field(o) = parse_option_number<double>(name, text, rule, is_valid);
+          at(o, field) = parse_option_number<double>(name, text, rule, is_valid);
         });
   }
   template <class Field>
@@ -106,16 +104,16 @@ class OptionGroup {
                       const std::string& option, std::string help) {
     return add(
         kind, name, std::move(help), names.names("|"),
-        [field](const TrainOptions& o) { return std::string(rodeo::name(field(o))); },
+        [field](const TrainOptions& o) { return std::string(rodeo::name(at(o, field))); },
         [=](TrainOptions& o, const std::string& text) {
           check_option_has_value(name, text);
-          field(o) = names.parse(option, text);
+          at(o, field) = names.parse(option, text);
         });
   }
   /// An enum, by all of its names.
   template <class Field>
   TrainOption& choice(OptionKind kind, std::string_view name, Field field, std::string help) {
-    using Enum = std::remove_cvref_t<decltype(field(defaults_))>;
+    using Enum = std::remove_cvref_t<decltype(at(defaults_, field))>;
     return choice(kind, name, field, kEnumNames<Enum>, str("--", name), std::move(help));
   }
 
@@ -125,11 +123,11 @@ class OptionGroup {
                          std::string help) {
     return add(
         kind, name, std::move(help), str(on, "|", off),
-        [=](const TrainOptions& o) { return field(o) ? on : off; },
+        [=](const TrainOptions& o) { return at(o, field) ? on : off; },
         [=](TrainOptions& o, const std::string& text) {
           check_option_has_value(name, text);
           check(text == on || text == off, "--", name, " must be ", on, " or ", off, ", got '", text, "'");
-          field(o) = text == on;
+          at(o, field) = text == on;
         });
   }
 
@@ -139,11 +137,13 @@ class OptionGroup {
                     void (*check_text)(const std::string&) = nullptr) {
     return add(
         kind, name, std::move(help), std::move(hint),
-        [field](const TrainOptions& o) { return field(o).empty() ? OptionValue() : OptionValue(field(o)); },
+        [field](const TrainOptions& o) {
+          return at(o, field).empty() ? OptionValue() : OptionValue(at(o, field));
+        },
         [=](TrainOptions& o, const std::string& text) {
           check_option_has_value(name, text);
           if (check_text) check_text(text);
-          field(o) = text;
+          at(o, field) = text;
         });
   }
 
@@ -153,9 +153,9 @@ class OptionGroup {
                     bool when_given = true) {
     return add(
         kind, name, std::move(help), "",
-        [=](const TrainOptions& o) -> OptionValue { return field(o) == when_given; },
+        [=](const TrainOptions& o) -> OptionValue { return at(o, field) == when_given; },
         [=](TrainOptions& o, const std::string& text) {
-          field(o) = parse_option_flag(name, text) == when_given;
+          at(o, field) = parse_option_flag(name, text) == when_given;
         });
   }
 

@@ -3,6 +3,7 @@
 /// its part (train/task/option_parts.h).
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -25,5 +26,16 @@ struct CommandOption {
 };
 const std::vector<CommandOption>& command_options();
 bool is_command_option(std::string_view name);
+
+/// Sets options from named texts, as a command line or a settings file has them; of several values for one
+/// option the last counts. Checks each value, and the combination of all. Throws Error, beginning with the
+/// file's name for a value from a file.
+void apply_options(const std::vector<GivenOption>& given, TrainOptions& options);
+
+/// The current name of an option that was renamed, else `name` itself. Old names are accepted for one
+/// release.
+std::string_view current_option_name(std::string_view name);
+/// "--no-graph was renamed to --no-cuda-graph; the old name will be removed in the next release"
+std::string rename_warning(std::string_view old_name);
 
 }  // namespace rodeo

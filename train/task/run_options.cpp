@@ -3,12 +3,12 @@
 namespace rodeo {
 
 void add_run_options(OptionGroup training) {
-  training.integer(kTraining | kShort, "seed", field(&TrainOptions::seed), 0,
+  training.integer(kTraining | kShort, "seed", &TrainOptions::seed, 0,
                    "Seed of the initial weights, dropout and --split");
-  training.integer(kRun, "seeds", field(&TrainOptions::seeds), 1,
+  training.integer(kRun, "seeds", &TrainOptions::seeds, 1,
                    "Train N times, with --seed and the numbers after it, and print mean and deviation; with "
                    "--splits all N times on each split");
-  training.integer(kRun | kCommand, "parallel", field(&TrainOptions::parallel), 1,
+  training.integer(kRun | kCommand, "parallel", &TrainOptions::parallel, 1,
                    "Train N at a time of the runs of --seeds, --splits and folds, on one device");
   training.add(
       kRun | kNode, "splits", "all: train with each split of the file's masks, once or with each of --seeds",
@@ -18,10 +18,10 @@ void add_run_options(OptionGroup training) {
         check(text == "all", "--splits must be all, got '", text, "'; --split K takes one of them");
         o.all_splits = true;
       });
-  training.integer(kRun, "eval-every", field(&TrainOptions::eval_every), 1, "Epochs between evaluations");
-  training.integer(kRun | kShort, "patience", field(&TrainOptions::patience), 0,
+  training.integer(kRun, "eval-every", &TrainOptions::eval_every, 1, "Epochs between evaluations");
+  training.integer(kRun | kShort, "patience", &TrainOptions::patience, 0,
                    "Stop after N epochs without a better validation result; 0: never");
-  training.two_words(kRun, "stop-on", field(&TrainOptions::stop_on_loss), "loss", "accuracy",
+  training.two_words(kRun, "stop-on", &TrainOptions::stop_on_loss, "loss", "accuracy",
                      "What --patience looks at: validation accuracy, or loss (the rule of Kipf & Welling)");
 }
 

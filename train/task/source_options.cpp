@@ -6,43 +6,42 @@ namespace {
 
 void add_batches_of_nodes(OptionGroup training) {
   training.integer(
-      kTraining, "batch", field(&TrainOptions::batch), 0,
+      kTraining, "batch", &TrainOptions::batch, 0,
       "Train on mini-batches of N training nodes, of all ranks together, and sampled neighbours; 0: on the "
       "whole graph");
   training.text(
-      kTraining | kInBatches, "fanout", field(&TrainOptions::fanout), "K,K,...",
+      kTraining | kInBatches, "fanout", &TrainOptions::fanout, "K,K,...",
       "With --batch, sampled edges of a node, a number for each layer: of the training nodes first, "
       "then hop by hop. -1: all; default: 10 each");
-  training.flag(kTraining | kInBatches, "replace", field(&TrainOptions::replace),
+  training.flag(kTraining | kInBatches, "replace", &TrainOptions::replace,
                 "With --batch, sample edges with replacement");
-  training.two_words(kTraining | kInBatches, "batch-by", field(&TrainOptions::batch_by_parts), "parts",
-                     "neighbours",
+  training.two_words(kTraining | kInBatches, "batch-by", &TrainOptions::batch_by_parts, "parts", "neighbours",
                      "What --batch N is: N training nodes and sampled neighbours, or a random part of N of "
                      "all nodes with the edges between them");
   training.under(kKernels).choice(
-      kRun | kInBatches, "features-on", field(&TrainOptions::features_on),
+      kRun | kInBatches, "features-on", &TrainOptions::features_on,
       "With --batch, where features are: on the device, in page-locked host memory, in the file, or "
       "cut among the devices of several ranks (peers); auto: on the device, cut among the GPUs of a host, in "
       "host memory or in the file, the first that has room");
   training.under(kKernels).choice(
-      kRun | kInBatches, "graph-on", field(&TrainOptions::graph_on),
+      kRun | kInBatches, "graph-on", &TrainOptions::graph_on,
       "With --batch, where the edges are that neighbours are sampled from: on the device, in page-locked "
       "host "
       "memory, or cut among the devices of several ranks (peers); auto: on the device, if it has room, else "
       "on the host");
   training.under(kKernels).integer(
-      kRun | kInBatches, "feature-cache", field(&TrainOptions::feature_cache_mib), -1,
+      kRun | kInBatches, "feature-cache", &TrainOptions::feature_cache_mib, -1,
       "MiB of the device for the rows of features on the host, on disk or of other ranks that are read most; "
       "-1: half of what is free, on the CPU none");
-  training.two_words(kRun | kInBatches, "eval", field(&TrainOptions::eval_sampled), "sampled", "layerwise",
+  training.two_words(kRun | kInBatches, "eval", &TrainOptions::eval_sampled, "sampled", "layerwise",
                      "With --batch, evaluations are exact, layer by layer, or on samples of --fanout");
 }
 
 void add_batches_of_graphs(OptionGroup training) {
-  training.integer(kTraining | kGraph, "batch-graphs", field(&TrainOptions::batch_graphs), 2,
+  training.integer(kTraining | kGraph, "batch-graphs", &TrainOptions::batch_graphs, 2,
                    "Graphs in a mini-batch");
   training.integer(
-      kTraining | kGraph, "folds", field(&TrainOptions::folds), 3,
+      kTraining | kGraph, "folds", &TrainOptions::folds, 3,
       "Parts of the graphs, with equal shares of the classes: one is tested on, the next validates");
   training.add(
       kTraining | kGraph, "fold",
