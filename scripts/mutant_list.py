@@ -273,7 +273,7 @@ MUTANTS = [
     ("train/regression.cpp", "x = options_.scale.undo(scaled).reshape({y_.numel()}),",
      "x = scaled.reshape({y_.numel()}),", "TrainRegression*:TrainCriteria*:TrainScales*"),
     ("train/report/class_report.cpp", "std::isnan(s.f1) ? 0 : 1;", "std::isnan(s.precision) ? 0 : 1;", "TrainClassReport*"),
-    ("train/report/spread.cpp", "std::sqrt(of.deviation / (n - 1))", "std::sqrt(of.deviation / n)", "TrainRepeat*"),
+    ("train/commands/repeat.cpp", "std::sqrt(of.deviation / (n - 1))", "std::sqrt(of.deviation / n)", "TrainRepeat*"),
     ("train/task/advice.cpp", "s.last.val_loss > 2 * guess", "s.last.val_loss > guess", "TrainRunNotes*:TrainAdvice*"),
     ("train/task/feature_scale.cpp", "sum_is_one_ || norm_is_one_;", "norm_is_one_;", "TrainFeatureScale*:TrainScales*"),
     ("train/task/label_checks.cpp", "*std::max_element(begin, end) < known / 2",

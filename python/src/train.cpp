@@ -5,14 +5,12 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
-#include <map>
 #include <optional>
 
 #include "core/context.h"
 #include "core/device.h"
 #include "core/launch_ranks.h"
 #include "train/commands/command.h"
-#include "train/commands/fit_weights.h"
 #include "train/commands/train_run.h"
 #include "train/io/run_state.h"
 #include "train/task/hetero_task.h"

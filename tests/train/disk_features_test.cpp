@@ -9,7 +9,7 @@
 #include "tests/support/devices.h"
 #include "tests/support/near.h"
 #include "tests/support/temp_dir.h"
-#include "train/task/feature_form.h"
+#include "train/task/feature_scale.h"
 #include "train/task/layerwise.h"
 #include "train/task/model_registry.h"
 #include "train/task/node_model.h"

@@ -1,4 +1,4 @@
-#include "train/task/feature_form.h"
+#include "train/task/feature_scale.h"
 
 #include "core/storage.h"
 #include "datasets/synthetic.h"

@@ -5,7 +5,7 @@
 #include "tests/support/devices.h"
 #include "tests/support/near.h"
 #include "tests/support/tiny.h"
-#include "train/task/feature_form.h"
+#include "train/task/feature_scale.h"
 #include "train/task/model_registry.h"
 #include "train/task/node_model.h"
 #include "train/trainer.h"

@@ -12,7 +12,6 @@
 #include "tests/support/near.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/tiny.h"
-#include "train/commands/fit_weights.h"
 #include "train/commands/prediction_file.h"
 #include "train/commands/train_run.h"
 #include "train/io/atomic_file.h"

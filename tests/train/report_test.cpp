@@ -154,18 +154,6 @@ TEST(TrainAnalysis, ConfusionCountsPairs) {
             (std::vector<std::int64_t>{1, 1}));
 }
 
-TEST(TrainAnalysis, ScoresOfEachClass) {
-  const std::vector<ClassScore> scores = class_scores({3, 1, 0, 2, 4, 0, 0, 0, 0}, 3);
-  ASSERT_EQ(scores.size(), 3u);
-  EXPECT_EQ(scores[0].nodes, 4);
-  EXPECT_DOUBLE_EQ(scores[0].precision, 0.6);
-  EXPECT_DOUBLE_EQ(scores[0].recall, 0.75);
-  EXPECT_DOUBLE_EQ(scores[0].f1, 6.0 / 9);
-  EXPECT_DOUBLE_EQ(scores[1].precision, 0.8);
-  EXPECT_EQ(scores[2].nodes, 0);
-  EXPECT_TRUE(std::isnan(scores[2].recall) && std::isnan(scores[2].precision));
-}
-
 // Points on a known plane in 5 dimensions.
 TEST(TrainAnalysis, ThePlaneOfLargestVarianceIsFound) {
   std::vector<double> rows, along;

@@ -13,7 +13,6 @@
 #include "train/classification.h"
 #include "train/commands/console.h"
 #include "train/commands/device_text.h"
-#include "train/commands/fit_weights.h"
 #include "train/commands/link_prediction.h"
 #include "train/commands/prediction_file.h"
 #include "train/commands/prediction_run.h"

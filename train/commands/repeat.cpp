@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <csignal>
 #include <set>
 #include <thread>
@@ -12,7 +13,6 @@
 #include "core/threads.h"
 #include "datasets/dataset.h"
 #include "train/commands/run_command.h"
-#include "train/report/spread.h"
 #include "train/task/model_registry.h"
 #include "train/task/option_table.h"
 
@@ -66,6 +66,26 @@ void check_outputs(const std::vector<TrainOption>& table, const TrainOptions& o,
                          : str("not with --seeds and --splits"));
     }
   }
+}
+
+/// Mean and deviation of results. deviation: of a sample, n - 1; 0 for fewer than two values.
+struct Spread {
+  double mean = 0, deviation = 0;
+};
+
+Spread spread(const std::vector<double>& values) {
+  Spread of;
+  const auto n = static_cast<double>(values.size());
+  for (const double v : values) of.mean += v / n;
+  for (const double v : values) of.deviation += (v - of.mean) * (v - of.mean);
+  of.deviation = values.size() > 1 ? std::sqrt(of.deviation / (n - 1)) : 0;
+  return of;
+}
+
+/// "0.8150 +- 0.0070"; of a single value "0.8150".
+std::string format_spread(const std::vector<double>& values) {
+  const Spread of = spread(values);
+  return fmt::format("{:.4f}", of.mean) + (values.size() > 1 ? fmt::format(" +- {:.4f}", of.deviation) : "");
 }
 
 }  // namespace

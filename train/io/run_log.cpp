@@ -8,7 +8,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
-#include <nlohmann/json.hpp>
 
 #include "core/error.h"
 #include "core/output_path.h"
@@ -20,30 +19,27 @@
 namespace rodeo {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 double now() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-Json to_json(const Evaluation& e) {
-  return {{"train", e.train}, {"val", e.val}, {"test", e.test}, {"val_loss", e.val_loss}};
-}
+}  // namespace
 
-Json to_json(const BatchTotals& b) {
-  Json json = {{"count", b.batches}, {"edges", b.edges}, {"nodes", b.nodes}};
+static void to_json(Json& json, const BatchTotals& b) {
+  json = {{"count", b.batches}, {"edges", b.edges}, {"nodes", b.nodes}};
   if (b.train_ms > 0)
     json["sample_ms"] = b.sample_ms, json["gather_ms"] = b.gather_ms, json["train_ms"] = b.train_ms;
   else
     json["wait_ms"] = b.wait_ms;
-  return json;
 }
 
-Json to_json(const Statistics& s) {
-  return {{"count", s.count}, {"median", s.median}, {"mean", s.mean}, {"p95", s.p95}};
+static void to_json(Json& json, const Statistics& s) {
+  json = {{"count", s.count}, {"median", s.median}, {"mean", s.mean}, {"p95", s.p95}};
 }
 
-}  // namespace
+static void to_json(Json& json, const PartTimes& p) {
+  json = {{"sparse", p.sparse}, {"gemm", p.gemm}, {"communication", p.communication}, {"other", p.other}};
+}
 
 std::vector<std::pair<std::string, std::string>> versions() {
 #if RODEO_WITH_CUDA
@@ -105,14 +101,10 @@ std::string start_line(const TrainOptions& options, const NodeTask& task, const 
 std::string epoch_line(const EpochReport& r) {
   Json json = {{"event", "epoch"}, {"time", now()}, {"epoch", r.epoch},
                {"loss", r.loss},   {"lr", r.lr},    {"ms", r.ms}};
-  if (r.parts)
-    json["parts_ms"] = {{"sparse", r.parts->sparse},
-                        {"gemm", r.parts->gemm},
-                        {"communication", r.parts->communication},
-                        {"other", r.parts->other}};
-  if (r.batches) json["batches"] = to_json(*r.batches);
+  if (r.parts) json["parts_ms"] = *r.parts;
+  if (r.batches) json["batches"] = *r.batches;
   if (r.evaluation) {
-    json.update(to_json(*r.evaluation));
+    json.update(Json(*r.evaluation));
     json["evaluation_ms"] = r.evaluation_ms;
   }
   if (r.best_epoch > 0) json["best_epoch"] = r.best_epoch;
@@ -122,25 +114,23 @@ std::string epoch_line(const EpochReport& r) {
 std::string end_line(const TrainOptions& options, const NodeTask& task, const TrainSummary& s,
                      const std::string& per_class,
                      const std::vector<std::pair<std::string, double>>& details) {
+  const PartTimes parts{s.parts.sparse.median, s.parts.gemm.median, s.parts.other.median,
+                        s.parts.communication.median};
   Json json = {{"event", "end"},
                {"time", now()},
                {"epochs", s.epochs},
                {"stopped", s.stopped},
                {"best_epoch", s.best_epoch},
-               {"best", to_json(s.best)},
-               {"last", to_json(s.last)},
+               {"best", s.best},
+               {"last", s.last},
                {"warmup_ms", s.warmup_ms},
-               {"epoch_ms", to_json(s.epoch_ms)},
-               {"parts_ms",
-                {{"sparse", s.parts.sparse.median},
-                 {"gemm", s.parts.gemm.median},
-                 {"communication", s.parts.communication.median},
-                 {"other", s.parts.other.median}}},
-               {"evaluation_ms", to_json(s.evaluation_ms)},
+               {"epoch_ms", s.epoch_ms},
+               {"parts_ms", parts},
+               {"evaluation_ms", s.evaluation_ms},
                {"kernels", s.kernels},
                {"peak_bytes", s.peak_bytes}};
   if (s.batch > 0) json["batch"] = s.batch;
-  if (s.batches) json["batches"] = to_json(*s.batches), json["wait_ms"] = to_json(s.wait_ms);
+  if (s.batches) json["batches"] = *s.batches, json["wait_ms"] = s.wait_ms;
   if (task.majority_class >= 0)
     json["test_majority"] = {{"share", task.majority}, {"class", task.majority_class}};
   for (const auto& [name, value] : details) json["details"][name] = value;
@@ -163,7 +153,7 @@ std::string csv_line(const EpochReport& r) {
     return std::isnan(value) ? std::string() : fmt::format("{}", value);
   };
   const double none = Statistics::kNone;
-  const Evaluation e = r.evaluation.value_or(Evaluation{none, none, none, none});
+  const Evaluation e = r.evaluation.value_or(kNotEvaluated);
   const PartTimes p = r.parts.value_or(PartTimes{none, none, none, none});
   return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{}", r.epoch, known(r.loss), known(e.train),
                      known(e.val), known(e.test), known(e.val_loss), known(r.ms), known(r.evaluation_ms),

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <type_traits>
 
+#include "core/quoting.h"
 #include "core/version.h"
 #include "train/io/json_text.h"
 #include "train/io/settings.h"
@@ -13,15 +13,9 @@
 namespace rodeo {
 namespace {
 
-using Json = nlohmann::ordered_json;
 // Versions that read 1 would repeat the batches of the epoch (2), or take scaled targets for targets (3).
 constexpr int kFormat = 1, kWithinEpoch = 2, kScaled = 3;
 constexpr const char* kKey = "rodeo";
-
-// Json prints doubles so that they are read back with the same bits.
-Json to_json_value(const Evaluation& e) {
-  return {{"train", e.train}, {"val", e.val}, {"test", e.test}, {"val_loss", e.val_loss}};
-}
 
 template <class T>
 constexpr const char* kKind = "a number";
@@ -100,13 +94,18 @@ void read_description(const SafeTensors& file, const std::string& where, F&& rea
   read(description);
 }
 
+/// The members "feature_mean" and "feature_deviation" of `what` "feature"; none without columns.
+void pack_scale(const ColumnScale& scale, const std::string& what, Json& json) {
+  if (!scale.defined()) return;
+  json[what + "_mean"] = scale.mean();
+  json[what + "_deviation"] = scale.deviation();
+}
+
 void pack_types(const TrainedTypes& trained, Json& json) {
   for (const auto& [type, nodes, features, scale] : trained.types) {
     Json& out = json["node_types"].emplace_back(
         Json{{"name", type}, {"nodes", nodes}, {"features", features}, {"scaling", name(scale.scaling)}});
-    if (!scale.columns.defined()) continue;
-    out["feature_mean"] = scale.columns.mean();
-    out["feature_deviation"] = scale.columns.deviation();
+    pack_scale(scale.columns, "feature", out);
   }
   json["relations"] = trained.relations;
   json["target_type"] = trained.target;
@@ -138,7 +137,7 @@ constexpr std::int64_t kColumns = 13, kBestEpoch = 11;
 
 void append(std::vector<double>& rows, const EpochReport& r) {
   const double none = Statistics::kNone;
-  const Evaluation e = r.evaluation.value_or(Evaluation{none, none, none, none});
+  const Evaluation e = r.evaluation.value_or(kNotEvaluated);
   const PartTimes p = r.parts.value_or(PartTimes{none, none, none, none});
   rows.insert(rows.end(), {static_cast<double>(r.epoch), r.loss, r.ms, e.train, e.val, e.test, e.val_loss,
                            r.evaluation_ms, p.sparse, p.gemm, p.other, static_cast<double>(r.best_epoch),
@@ -198,6 +197,12 @@ OptimizerState read_optimizer(const SafeTensors& packed, const std::vector<std::
   return state;
 }
 
+const Tensor* find(const StateDict& state, const std::string& name) {
+  for (const auto& [own, value] : state)
+    if (own == name) return &value;
+  return nullptr;
+}
+
 }  // namespace
 
 std::string describe_weights(const WeightsInfo& info) {
@@ -212,17 +217,11 @@ std::string describe_weights(const WeightsInfo& info) {
   json["multi_label"] = info.multi_label;
   if (info.regression) json["regression"] = true;
   json["epoch"] = info.epoch;
-  if (info.evaluation) json["evaluation"] = to_json_value(*info.evaluation);
+  if (info.evaluation) json["evaluation"] = *info.evaluation;
   if (!info.class_names.empty()) json["class_names"] = info.class_names;
-  if (info.features.defined()) {
-    json["feature_mean"] = info.features.mean();
-    json["feature_deviation"] = info.features.deviation();
-  }
-  if (info.targets.defined()) {
-    json["format"] = kScaled;
-    json["target_mean"] = info.targets.mean();
-    json["target_deviation"] = info.targets.deviation();
-  }
+  pack_scale(info.features, "feature", json);
+  if (info.targets.defined()) json["format"] = kScaled;
+  pack_scale(info.targets, "target", json);
   if (!info.types.types.empty()) pack_types(info.types, json);
   if (!info.split.empty()) json["split"] = info.split, json["seed"] = info.seed;
   return json_text(json);
@@ -261,6 +260,31 @@ WeightsInfo read_info(const SafeTensors& weights, const std::string& where) {
   return info;
 }
 
+StateDict fit_weights(const StateDict& expected, const StateDict& found, const std::string& where,
+                      const std::string& model, const std::string& hint) {
+  constexpr std::size_t kShown = 12;
+  std::vector<std::string> problems;
+  StateDict out;
+  for (const auto& [name, want] : expected) {
+    const Tensor* got = find(found, name);
+    if (!got)
+      problems.push_back(str("expected ", name, " ", want.shape(), ", found none"));
+    else if (got->shape() != want.shape() || is_float(got->dtype()) != is_float(want.dtype()))
+      problems.push_back(
+          str("expected ", name, " ", want.shape(), ", found ", got->dtype(), " ", got->shape()));
+    else
+      out.emplace_back(name, is_float(want.dtype()) ? got->to(want.dtype()) : *got);
+  }
+  for (const auto& [name, value] : found)
+    if (!find(expected, name) && !name.ends_with("num_batches_tracked"))
+      problems.push_back(str("unexpected ", printable(name), " ", value.shape()));
+  if (problems.empty()) return out;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(problems.size(), kShown); ++i) text += (i ? "; " : "") + problems[i];
+  if (problems.size() > kShown) text += str("; and ", problems.size() - kShown, " more");
+  fail(where, ": does not fit ", model, ": ", text, hint);
+}
+
 SafeTensors pack_state(const RunState& state, const std::vector<std::string>& names) {
   SafeTensors packed;
   pack_optimizer(state.trainer.optimizer, names, packed);
@@ -282,8 +306,8 @@ SafeTensors pack_state(const RunState& state, const std::vector<std::string>& na
   json["edges"] = state.num_edges;
   json["lowest_loss_epoch"] = state.trainer.lowest_loss_epoch;
   json["lowest_loss"] = state.trainer.lowest_loss;
-  json["best"] = to_json_value(state.trainer.best);
-  json["last"] = to_json_value(state.trainer.last);
+  json["best"] = state.trainer.best;
+  json["last"] = state.trainer.last;
   packed.metadata = {{kKey, json.dump()}, {"settings", state.settings}};
   return packed;
 }

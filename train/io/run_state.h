@@ -38,6 +38,13 @@ bool is_described(const SafeTensors& weights);
 /// Reads the description. Throws Error beginning with `where` if pack_weights() did not write the weights.
 WeightsInfo read_info(const SafeTensors& weights, const std::string& where);
 
+/// The tensors of `found`, floats converted to f32, if they have the names and shapes of `expected`.
+/// Otherwise throws one Error in one line: "WHERE: does not fit MODEL: expected conv1.bias [16], found none;
+/// ...HINT", with all tensors that are missing, of another shape or dtype, or too many. PyTorch's
+/// num_batches_tracked is left out.
+StateDict fit_weights(const StateDict& expected, const StateDict& found, const std::string& where,
+                      const std::string& model, const std::string& hint);
+
 /// The part of a checkpoint beside the weights.
 struct RunState {
   TrainerState trainer;

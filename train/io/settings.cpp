@@ -1,7 +1,6 @@
 #include "train/io/settings.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <type_traits>
 
 #include "core/error.h"
@@ -11,8 +10,6 @@
 
 namespace rodeo {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json parse_object(std::string_view text, const std::string& where) {
   Json json;

@@ -65,22 +65,6 @@ std::vector<std::int64_t> confusion(const std::vector<std::int64_t>& predicted,
   return counts;
 }
 
-std::vector<ClassScore> class_scores(const std::vector<std::int64_t>& counts, std::int64_t classes) {
-  std::vector<ClassScore> scores(static_cast<std::size_t>(classes));
-  const auto count = [&](std::int64_t i, std::int64_t j) {
-    return counts[static_cast<std::size_t>(i * classes + j)];
-  };
-  for (std::int64_t c = 0; c < classes; ++c) {
-    std::int64_t nodes = 0, predicted = 0;
-    for (std::int64_t i = 0; i < classes; ++i) nodes += count(c, i), predicted += count(i, c);
-    const auto hits = static_cast<double>(count(c, c));
-    scores[static_cast<std::size_t>(c)] = {nodes, hits / static_cast<double>(predicted),
-                                           hits / static_cast<double>(nodes),
-                                           2 * hits / static_cast<double>(nodes + predicted)};
-  }
-  return scores;
-}
-
 Plane principal_plane(const Tensor& x) {
   check(x.rank() == 2, "[principal_plane] x must be [n, d], got ", x.shape());
   const auto n = static_cast<std::size_t>(x.dim(0)), d = static_cast<std::size_t>(x.dim(1));

@@ -18,16 +18,6 @@ std::vector<std::int64_t> confusion(const std::vector<std::int64_t>& predicted,
                                     const std::vector<std::int64_t>& label,
                                     const std::vector<std::int64_t>& nodes, std::int64_t classes);
 
-/// One class of a confusion matrix. A share of nothing is NaN.
-struct ClassScore {
-  std::int64_t nodes = 0;
-  double precision = 0;  // of the nodes predicted as this class, the share that is of it
-  double recall = 0;     // of the nodes of this class, the share predicted as it
-  double f1 = 0;         // 2 hits / (predicted + nodes)
-};
-/// For each class of counts [classes, classes] of confusion().
-std::vector<ClassScore> class_scores(const std::vector<std::int64_t>& counts, std::int64_t classes);
-
 /// The rows of x [n, d] projected on their first two principal components. The sign of each component is
 /// chosen so that its largest entry is positive. A missing component is 0.
 struct Plane {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "core/variable.h"
@@ -12,12 +11,11 @@
 #include "ops/all_gather.h"
 #include "train/exchange.h"
 #include "train/io/json_text.h"
+#include "train/report/analysis.h"
 #include "train/task/advice.h"
 
 namespace rodeo {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// Nodes of a class, nodes predicted as it, and those that are both.
 struct Counts {

@@ -6,10 +6,17 @@
 #include <vector>
 
 #include "core/tensor.h"
-#include "train/report/analysis.h"
 #include "train/task/node_run.h"
 
 namespace rodeo {
+
+/// A share of nothing is NaN.
+struct ClassScore {
+  std::int64_t nodes = 0;
+  double precision = 0;  // of the nodes predicted as this class, the share that is of it
+  double recall = 0;     // of the nodes of this class, the share predicted as it
+  double f1 = 0;         // 2 hits / (predicted + nodes)
+};
 
 struct ClassReport {
   std::vector<std::string> names;   // Dataset::class_names, or empty

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "core/storage.h"
 #include "train/io/json_text.h"
@@ -44,7 +43,6 @@ std::string format_op_table(const std::vector<KernelSpan>& spans, int steps) {
 }
 
 std::string chrome_trace(const std::vector<KernelSpan>& spans, const std::string& device) {
-  using Json = nlohmann::ordered_json;
   constexpr int kKernels = 1, kSteps = 2;
   const auto named = [](const char* what, int thread, const std::string& name) {
     return Json{{"name", what}, {"ph", "M"}, {"pid", 1}, {"tid", thread}, {"args", {{"name", name}}}};

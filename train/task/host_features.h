@@ -10,7 +10,7 @@
 #include "train/mini_batches.h"
 #include "train/task/data_source.h"
 #include "train/task/disk_features.h"
-#include "train/task/feature_form.h"
+#include "train/task/feature_scale.h"
 #include "train/task/options.h"
 
 namespace rodeo {

@@ -9,7 +9,7 @@
 #include "datasets/feature_rows.h"
 #include "ops/all_gather.h"
 #include "train/task/disk_features.h"
-#include "train/task/feature_form.h"
+#include "train/task/feature_scale.h"
 #include "train/task/host_features.h"
 
 namespace rodeo {
