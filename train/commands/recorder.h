@@ -1,6 +1,7 @@
 /// Writes the files of a training run: checkpoints, weights, logs, report and trace.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +17,12 @@
 #include "train/trainer.h"
 
 namespace rodeo {
+
+class AtomicFile;
+class CheckpointFolder;
+class EventFile;
+struct Checkpoint;
+struct WeightsInfo;
 
 /// Throws Error where an output file of a run has the name of another kind of file, or is an input or another
 /// output (core/output_path.h).
@@ -43,7 +50,7 @@ class Recorder {
   /// Where the run went on: "after epoch 3", "after batch 57 of epoch 4"; empty if it was not resumed.
   std::string resumed() const;
   /// The last epoch of the checkpoint; 0 without one.
-  int resumed_epoch() const;
+  int resumed_epoch() const { return facts_.resumed_from; }
   /// Writes a checkpoint within an epoch where options.checkpoint_every_batches says so. To be called in
   /// TrainerOptions::on_batch. Throws NotFinite as epoch().
   void batch(int batch, int batches);
@@ -55,18 +62,44 @@ class Recorder {
   void finish(const TrainSummary& summary, KernelTimer* timer = nullptr,
               const std::vector<std::pair<std::string, double>>& details = {});
   /// Weights of the best epoch so far; empty if none was evaluated, or if nothing needs them.
-  const StateDict& best() const;
+  const StateDict& best() const { return best_; }
   /// What a file of these weights says of them: JSON, see WeightsInfo.
   std::string description(const TrainSummary& summary) const;
   /// After finish(), with options.per_class: scores of the test nodes in the best epoch, of the last one if
   /// there is none. Nothing where nothing was evaluated.
-  const std::optional<ClassReport>& classes() const;
+  const std::optional<ClassReport>& classes() const { return classes_; }
   /// Writes the log line of a run that ends with an error. Ignores a failure to write.
   void failed(std::string_view message, int exit_code) noexcept;
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  using Clock = std::chrono::steady_clock;
+  bool reports() const { return !options_.report.empty(); }
+  bool keeps_best() const {
+    return wants_best_ || checkpoints_ || weights_ || reports() || options_.per_class;
+  }
+  WeightsInfo info(int epoch, std::optional<Evaluation> evaluation) const;
+  void save();
+  void resume(const Checkpoint& checkpoint);
+
+  TrainOptions options_;
+  bool writes_ = true, wants_best_ = false;
+  std::unique_ptr<CheckpointFolder> checkpoints_;
+  std::unique_ptr<AtomicFile> weights_, report_, trace_;  // opened early, written at the end
+  std::unique_ptr<LineFile> log_, csv_;
+  std::unique_ptr<EventFile> events_;
+
+  const NodeRun* run_ = nullptr;
+  Trainer* trainer_ = nullptr;
+  RunFacts facts_;
+  std::vector<std::string> names_;    // of the trained parameters
+  std::vector<EpochReport> history_;  // for the report and checkpoints
+  StateDict best_;
+  bool resumed_unchecked_ = false;  // from a checkpoint without checksums
+  std::optional<ClassReport> classes_;
+  int saved_epoch_ = 0, saved_batch_ = 0, saved_best_ = 0;
+  int batch_ = 0;                    // of this epoch, the last one seen
+  bool is_due_after_epoch_ = false;  // a checkpoint within it would be of its last batch
+  Clock::time_point saved_at_{};
 };
 
 }  // namespace rodeo
