@@ -123,6 +123,17 @@ TEST_P(TrainHeteroTask, FeaturesAreReadAsTheyAre) {
   }
 }
 
+TEST_P(TrainHeteroTask, FeaturesAsTheyAreAreHeldOnce) {
+  const HeteroDataset data = synthesize_hetero(
+      {.preset = "mag", .nodes = 2000, .features = 10'000, .classes = 4, .all_features = true});
+  TrainOptions options = node_options("rgcn", 1);
+  options.trunk.pre_linear = 0;
+  const std::int64_t bytes = 4 * data.num_nodes() * 10'000, before = memory_stats(device()).current;
+  const NodeRun run = make_hetero_run(data, options, device());
+  EXPECT_EQ(run.task.x.dim(0), data.num_nodes());
+  EXPECT_LT(run.task.convert_peak_bytes - before, bytes / 4 * 7);
+}
+
 TEST_P(TrainHeteroTask, BatchesLearnTheSameInEveryRun) {
   for (const std::string_view model : {"rgcn", "rgat"}) {
     TrainOptions options = node_options(model, 12);

@@ -3,13 +3,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "core/storage.h"
 #include "datasets/relation_sampler.h"
 #include "models/hetero_model.h"
-#include "ops/combine.h"
 #include "ops/gather_rows.h"
 #include "ops/hetero_shard.h"
 #include "train/precision.h"
@@ -18,6 +16,7 @@
 #include "train/task/criteria.h"
 #include "train/task/data_source.h"
 #include "train/task/feature_scale.h"
+#include "train/task/host_features.h"
 #include "train/task/label_checks.h"
 #include "train/task/layerwise.h"
 #include "train/task/model_registry.h"
@@ -86,12 +85,29 @@ void check_types(const HeteroDataset& dataset, const TrainedTypes& trained) {
   }
 }
 
-/// The scaled features of each type, of the rank's nodes, on the device; undefined for a type without. Scales
-/// are those of `trained`, else chosen, from all nodes.
+/// Without projections all types have features, of one width.
+void check_widths(const HeteroDataset& dataset) {
+  for (const Dataset& type : dataset.types)
+    check(type.has_features() && type.num_features == dataset.types[0].num_features,
+          "--pre-linear 0 is for features of all node types, of one width: ", type.name, " has ",
+          type.num_features, " columns, and ", dataset.types[0].name, " has ", dataset.types[0].num_features);
+}
+
+/// The scaled features of each type, of the rank's nodes, on the device; undefined for a type without. Without
+/// projections, those of all types as one input. Scales are those of `trained`, else chosen, from all nodes.
 std::vector<HeteroInput> make_inputs(HeteroDataset& dataset, const HeteroGraph& graph,
                                      const TrainOptions& options, const TrainedTypes* trained,
                                      NodeTask& task) {
   const Device device = graph.device();
+  const DType dtype = activation_dtype(options.precision);
+  Tensor joined;  // converted in place: nothing is held twice
+  if (options.trunk.pre_linear == 0) {
+    check_widths(dataset);
+    std::int64_t nodes = 0;
+    for (int t = 0; t < graph.num_types(); ++t) nodes += rank_nodes(graph, t).count;
+    joined = Tensor::empty({nodes, dataset.types[0].num_features}, dtype, device);
+  }
+  std::int64_t first = 0;
   std::vector<HeteroInput> inputs;
   for (Dataset& type : dataset.types) {
     HeteroInput& input = inputs.emplace_back();
@@ -115,26 +131,17 @@ std::vector<HeteroInput> make_inputs(HeteroDataset& dataset, const HeteroGraph& 
     }
     if (!scale.warning.empty()) task.warnings.push_back(type.name + ": " + scale.warning);
     const auto [begin, count] = rank_nodes(graph, static_cast<int>(inputs.size()) - 1);
-    input.x = scale.apply(Features(type.x.slice(begin, begin + count).to(device)))
-                  .to(activation_dtype(options.precision));
+    const Tensor x = type.x.slice(begin, begin + count);
+    if (joined.defined())
+      convert_pieces({x, {}}, 0, joined.slice(first, first + count), scale, options);
+    else
+      input.x = scale.apply(Features(x.to(device))).to(dtype);
+    first += count;
     task.features += fmt::format("{} x {}, {}", type.num_nodes, type.num_features, scale.text);
     type.x = {};
   }
+  if (joined.defined()) return {HeteroInput{.x = Features(joined)}};
   return inputs;
-}
-
-/// Without projections, the features of all types as one input.
-std::vector<HeteroInput> join_inputs(std::vector<HeteroInput> inputs, const HeteroDataset& dataset) {
-  std::vector<Tensor> parts;
-  for (std::size_t t = 0; t < inputs.size(); ++t) {
-    const Dataset& type = dataset.types[t];
-    check(inputs[t].x.defined() && type.num_features == dataset.types[0].num_features,
-          "--pre-linear 0 is for features of all node types, of one width: ", type.name, " has ",
-          type.num_features, " columns, and ", dataset.types[0].name, " has ", dataset.types[0].num_features);
-    parts.push_back(inputs[t].x.input().value());
-  }
-  inputs.clear();
-  return {HeteroInput{.x = Features(concat_rows(parts))}};
 }
 
 /// Labels and split of the target type.
@@ -302,7 +309,6 @@ NodeRun build_run(HeteroDataset& dataset, const TrainedTypes* trained, const Tra
       task.ranks = ranks;
     }
     inputs = make_inputs(dataset, graph, options, trained, task);
-    if (options.trunk.pre_linear == 0) inputs = join_inputs(std::move(inputs), dataset);
     if (trained) return;
     if (target)
       add_labels(*target, device, task);

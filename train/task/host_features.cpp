@@ -9,7 +9,6 @@
 
 #include "core/device.h"
 #include "core/memory_stats.h"
-#include "core/rank_memory.h"
 #include "ops/gather_rows.h"
 
 namespace rodeo {
@@ -107,7 +106,12 @@ std::string with_cache(const std::string& place, const HottestRows& hottest, std
                      100 * hottest.share);
 }
 
-/// Converts rows from `first` on, those pieces of them that fall to this rank.
+ChosenFeatures as_chosen(const Tensor& x) {
+  return {Features(x), fmt::format("dense, {} x {}", x.dim(0), x.dim(1))};
+}
+
+}  // namespace
+
 void convert_pieces(const FeatureRows& from, std::int64_t first, const Tensor& to, const FeatureScale& scale,
                     const TrainOptions& options, const HostRanks& host) {
   const std::int64_t rows = to.dim(0), columns = std::max<std::int64_t>(1, to.dim(1));
@@ -121,17 +125,11 @@ void convert_pieces(const FeatureRows& from, std::int64_t first, const Tensor& t
   }
 }
 
-ChosenFeatures as_chosen(const Tensor& x) {
-  return {Features(x), fmt::format("dense, {} x {}", x.dim(0), x.dim(1))};
-}
-
-}  // namespace
-
 ChosenFeatures features_in_pieces(const FeatureRows& from, std::int64_t first, std::int64_t rows,
                                   std::int64_t columns, const FeatureScale& scale,
                                   const TrainOptions& options, Device device) {
   const Tensor to = Tensor::empty({rows, columns}, activation_dtype(options.precision), device);
-  convert_pieces(from, first, to, scale, options, {});
+  convert_pieces(from, first, to, scale, options);
   return as_chosen(to);
 }
 

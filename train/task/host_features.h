@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "core/rank_memory.h"
 #include "ops/peer_rows.h"
 #include "ops/row_cache.h"
 #include "train/mini_batches.h"
@@ -14,6 +15,11 @@
 #include "train/task/options.h"
 
 namespace rodeo {
+
+/// Scales and converts the rows from `first` on to `to`, piece by piece; of several ranks of a host, some of
+/// the pieces.
+void convert_pieces(const FeatureRows& from, std::int64_t first, const Tensor& to, const FeatureScale& scale,
+                    const TrainOptions& options, const HostRanks& host = {});
 
 /// Features of `rows` nodes from `first` on, on the device, scaled and converted part by part: the bits of
 /// convert_features(), without a second copy of all rows.
