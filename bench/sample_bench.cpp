@@ -33,7 +33,7 @@
 #include "ops/loss.h"
 #include "train/adam.h"
 #include "train/commands/run_on_ranks.h"
-#include "train/task/host_features.h"
+#include "train/task/hottest_rows.h"
 #include "train/task/model_registry.h"
 
 namespace rodeo::bench {

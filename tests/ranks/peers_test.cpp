@@ -9,7 +9,7 @@
 #include "ops/row_cache.h"
 #include "tests/ranks/trained.h"
 #include "tests/support/tiny.h"
-#include "train/task/host_features.h"
+#include "train/task/hottest_rows.h"
 #include "train/task/layerwise.h"
 #include "train/task/model_registry.h"
 

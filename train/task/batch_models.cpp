@@ -6,7 +6,7 @@
 #include "core/rank_memory.h"
 #include "models/trunk.h"
 #include "ops/convert.h"
-#include "train/task/host_features.h"
+#include "train/task/hottest_rows.h"
 #include "train/task/layerwise.h"
 #include "train/task/model_registry.h"
 #include "train/task/option_value.h"

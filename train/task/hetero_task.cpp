@@ -16,12 +16,12 @@
 #include "train/task/criteria.h"
 #include "train/task/data_source.h"
 #include "train/task/feature_scale.h"
-#include "train/task/host_features.h"
 #include "train/task/label_checks.h"
 #include "train/task/layerwise.h"
 #include "train/task/model_registry.h"
 #include "train/task/rank_shard.h"
 #include "train/task/relation_split.h"
+#include "train/task/run_features.h"
 #include "train/timing.h"
 
 namespace rodeo {

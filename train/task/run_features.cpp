@@ -2,18 +2,21 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "core/device.h"
 #include "datasets/feature_rows.h"
 #include "ops/all_gather.h"
+#include "ops/peer_rows.h"
 #include "train/task/disk_features.h"
 #include "train/task/feature_scale.h"
-#include "train/task/host_features.h"
 
 namespace rodeo {
 namespace {
+
+constexpr std::int64_t kPieceElements = std::int64_t{1} << 24;  // of a piece that is converted
 
 void add(NodeTask& task, ChosenFeatures chosen) {
   task.x = std::move(chosen.x);
@@ -27,31 +30,53 @@ void share(NodeTask& task) {
   task.features += "; of all nodes on each rank";
 }
 
+/// convert_pieces() of all rows, on every rank: each converts a part of every piece.
+void convert_over_ranks(const FeatureRows& from, const Tensor& to, const FeatureScale& scale,
+                        const TrainOptions& options, const Communicator& ranks) {
+  const std::int64_t rows = to.dim(0), columns = to.dim(1),
+                     piece = ranks.size() * std::max<std::int64_t>(1, kPieceElements / columns);
+  for (std::int64_t begin = 0; begin < rows; begin += piece) {
+    const std::int64_t end = std::min(rows, begin + piece);
+    const auto parts = equal_parts(end - begin, ranks);
+    const Tensor own = Tensor::empty({parts->num_rows(), columns}, to.dtype(), to.device());
+    convert_pieces(from, begin + parts->first_row(), own, scale, options);
+    to.slice(begin, end).copy_from(ranks.all_gather(own, parts->rows()));
+  }
+}
+
 ChosenFeatures convert_at(const MemoryTiers& at, NodeTask& task, Dataset& dataset, const std::string& file,
                           const TrainOptions& options, Device device, const Communicator& ranks) {
-  const std::int64_t rows = dataset.num_nodes, columns = dataset.num_features;
+  const Shape shape{dataset.num_nodes, dataset.num_features};
+  const std::string text = fmt::format("dense, {} x {}", shape[0], shape[1]);
   const FeatureScale& scale = task.feature_scale;
+  const DType dtype = activation_dtype(options.precision);
+  const auto allocate = [&](std::int64_t rows) { return Tensor::empty({rows, shape[1]}, dtype, device); };
   if (at.features == FeaturesOn::kDisk) {
-    const DType dtype = activation_dtype(options.precision);
     task.disk_features = std::make_shared<DiskFeatures>(file, scale, dtype, device);
-    return {Features(Tensor::empty({0, columns}, dtype, device)),
-            fmt::format("dense, {} x {}", rows, columns)};
+    return {Features(allocate(0)), text};
   }
   if (dataset.x.defined() && at.features == FeaturesOn::kDevice && !at.in_pieces)
     return convert_features(dataset, scale, options, FeatureForm::kDense, device);
   const FeatureRows from{std::exchange(dataset.x, {}), file};
+  Tensor x;
   if (at.features == FeaturesOn::kPeers) {
-    task.feature_rows = equal_parts(rows, ranks);
-    const NodePartition& own = *task.feature_rows;
-    ChosenFeatures out =
-        features_in_pieces(from, own.first_row(), own.num_rows(), columns, scale, options, device);
-    out.text = fmt::format("dense, {} x {}", rows, columns);
-    return out;
+    task.feature_rows = equal_parts(shape[0], ranks);
+    x = allocate(task.feature_rows->num_rows());
+    convert_pieces(from, task.feature_rows->first_row(), x, scale, options);
+  } else if (at.features == FeaturesOn::kHost) {
+    task.features_on_host = true;
+    x = page_locked_of_host(shape, dtype, device, ranks);
+    convert_pieces(from, 0, x, scale, options, ranks_of_host(ranks));
+    synchronize(device);
+    ranks.barrier();  // then all rows are there
+  } else {
+    x = allocate(shape[0]);
+    if (from.x.defined() || ranks.size() == 1)
+      convert_pieces(from, 0, x, scale, options);
+    else
+      convert_over_ranks(from, x, scale, options, ranks);
   }
-  task.features_on_host = at.features == FeaturesOn::kHost;
-  if (task.features_on_host) return features_of_host(from, rows, columns, scale, options, device, ranks);
-  return from.x.defined() ? features_in_pieces(from, 0, rows, columns, scale, options, device)
-                          : features_of_ranks(from, rows, columns, scale, options, device, ranks);
+  return {Features(x), text};
 }
 
 /// Dense features of mini-batches.
@@ -90,6 +115,19 @@ FeatureForm form_of(const Dataset& dataset, const RunPlan& plan, TrainOptions op
 }
 
 }  // namespace
+
+void convert_pieces(const FeatureRows& from, std::int64_t first, const Tensor& to, const FeatureScale& scale,
+                    const TrainOptions& options, const HostRanks& host) {
+  const std::int64_t rows = to.dim(0), columns = std::max<std::int64_t>(1, to.dim(1));
+  const std::int64_t piece = std::clamp<std::int64_t>(kPieceElements / columns, 1, rows / host.size + 1);
+  for (std::int64_t begin = host.rank * piece; begin < rows; begin += host.size * piece) {
+    const std::int64_t end = std::min(rows, begin + piece);
+    Dataset part;
+    part.x = from.read(first + begin, first + end);
+    const ChosenFeatures some = convert_features(part, scale, options, FeatureForm::kDense, to.device());
+    to.slice(begin, end).copy_from(some.x.input().value());
+  }
+}
 
 void add_features(NodeTask& task, Dataset& dataset, const RunPlan& plan, const TrainOptions& options,
                   const Communicator& ranks) {

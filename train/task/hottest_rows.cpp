@@ -1,4 +1,4 @@
-#include "train/task/host_features.h"
+#include "train/task/hottest_rows.h"
 
 #include <fmt/format.h>
 
@@ -14,9 +14,8 @@
 namespace rodeo {
 namespace {
 
-constexpr double kCacheOfDevice = 0.5;                     // of its free memory
-constexpr std::size_t kCounted = 32;                       // batches
-constexpr std::int64_t kElements = std::int64_t{1} << 24;  // of a piece that is converted
+constexpr double kCacheOfDevice = 0.5;  // of its free memory
+constexpr std::size_t kCounted = 32;    // batches
 
 /// How often each row is read, [rows].
 std::vector<std::int32_t> count_reads(const MiniBatchTraining& training, std::int64_t rows) {
@@ -106,58 +105,7 @@ std::string with_cache(const std::string& place, const HottestRows& hottest, std
                      100 * hottest.share);
 }
 
-ChosenFeatures as_chosen(const Tensor& x) {
-  return {Features(x), fmt::format("dense, {} x {}", x.dim(0), x.dim(1))};
-}
-
 }  // namespace
-
-void convert_pieces(const FeatureRows& from, std::int64_t first, const Tensor& to, const FeatureScale& scale,
-                    const TrainOptions& options, const HostRanks& host) {
-  const std::int64_t rows = to.dim(0), columns = std::max<std::int64_t>(1, to.dim(1));
-  const std::int64_t piece = std::clamp<std::int64_t>(kElements / columns, 1, rows / host.size + 1);
-  for (std::int64_t begin = host.rank * piece; begin < rows; begin += host.size * piece) {
-    const std::int64_t end = std::min(rows, begin + piece);
-    Dataset part;
-    part.x = from.read(first + begin, first + end);
-    const ChosenFeatures some = convert_features(part, scale, options, FeatureForm::kDense, to.device());
-    to.slice(begin, end).copy_from(some.x.input().value());
-  }
-}
-
-ChosenFeatures features_in_pieces(const FeatureRows& from, std::int64_t first, std::int64_t rows,
-                                  std::int64_t columns, const FeatureScale& scale,
-                                  const TrainOptions& options, Device device) {
-  const Tensor to = Tensor::empty({rows, columns}, activation_dtype(options.precision), device);
-  convert_pieces(from, first, to, scale, options);
-  return as_chosen(to);
-}
-
-ChosenFeatures features_of_host(const FeatureRows& from, std::int64_t rows, std::int64_t columns,
-                                const FeatureScale& scale, const TrainOptions& options, Device device,
-                                const Communicator& ranks) {
-  const Tensor to = page_locked_of_host({rows, columns}, activation_dtype(options.precision), device, ranks);
-  convert_pieces(from, 0, to, scale, options, ranks_of_host(ranks));
-  synchronize(device);
-  ranks.barrier();  // then all rows are there
-  return as_chosen(to);
-}
-
-ChosenFeatures features_of_ranks(const FeatureRows& from, std::int64_t rows, std::int64_t columns,
-                                 const FeatureScale& scale, const TrainOptions& options, Device device,
-                                 const Communicator& ranks) {
-  if (ranks.size() == 1) return features_in_pieces(from, 0, rows, columns, scale, options, device);
-  const Tensor to = Tensor::empty({rows, columns}, activation_dtype(options.precision), device);
-  const std::int64_t piece = ranks.size() * std::max<std::int64_t>(1, kElements / columns);
-  for (std::int64_t begin = 0; begin < rows; begin += piece) {
-    const std::int64_t end = std::min(rows, begin + piece);
-    const auto parts = equal_parts(end - begin, ranks);
-    const ChosenFeatures own = features_in_pieces(from, begin + parts->first_row(), parts->num_rows(),
-                                                  columns, scale, options, device);
-    to.slice(begin, end).copy_from(ranks.all_gather(own.x.input().value(), parts->rows()));
-  }
-  return as_chosen(to);
-}
 
 HottestRows hottest_rows(const Tensor& x, const MiniBatchTraining& training, const TrainOptions& options) {
   return hottest_rows([&](const Tensor& index) { return gather_rows(x, index); }, x.shape(), x.dtype(),

@@ -1,41 +1,16 @@
-/// Features of mini-batches in host memory, in the file or on several ranks, with the rows that are read most
-/// on the device:
-/// --features-on, --feature-cache.
+/// The rows that mini-batches read most, on the device, of features in host memory, in the file or on several
+/// ranks: --features-on, --feature-cache.
 #pragma once
 
 #include <string>
 
-#include "core/rank_memory.h"
 #include "ops/peer_rows.h"
 #include "ops/row_cache.h"
 #include "train/mini_batches.h"
-#include "train/task/data_source.h"
 #include "train/task/disk_features.h"
-#include "train/task/feature_scale.h"
 #include "train/task/options.h"
 
 namespace rodeo {
-
-/// Scales and converts the rows from `first` on to `to`, piece by piece; of several ranks of a host, some of
-/// the pieces.
-void convert_pieces(const FeatureRows& from, std::int64_t first, const Tensor& to, const FeatureScale& scale,
-                    const TrainOptions& options, const HostRanks& host = {});
-
-/// Features of `rows` nodes from `first` on, on the device, scaled and converted part by part: the bits of
-/// convert_features(), without a second copy of all rows.
-ChosenFeatures features_in_pieces(const FeatureRows& from, std::int64_t first, std::int64_t rows,
-                                  std::int64_t columns, const FeatureScale& scale,
-                                  const TrainOptions& options, Device device);
-/// Converts as features_in_pieces(), into page-locked memory that the ranks of a host share: each converts
-/// some of the parts. All ranks call it.
-ChosenFeatures features_of_host(const FeatureRows& from, std::int64_t rows, std::int64_t columns,
-                                const FeatureScale& scale, const TrainOptions& options, Device device,
-                                const Communicator& ranks);
-
-/// features_in_pieces() of all rows, on every rank: each converts a part of every piece. All ranks call it.
-ChosenFeatures features_of_ranks(const FeatureRows& from, std::int64_t rows, std::int64_t columns,
-                                 const FeatureScale& scale, const TrainOptions& options, Device device,
-                                 const Communicator& ranks);
 
 /// The cache of x, page-locked, for batches that `training` samples. Which rows are read is counted over up
 /// to 32 batches (pre-sampling; Yang et al., "GNNLab", EuroSys 2022). Its size is --feature-cache, by default
