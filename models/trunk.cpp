@@ -1,7 +1,5 @@
 #include "models/trunk.h"
 
-#include <utility>
-
 #include "core/error.h"
 
 namespace rodeo {

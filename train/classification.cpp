@@ -1,7 +1,6 @@
 #include "train/classification.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "datasets/dataset.h"

@@ -1,7 +1,6 @@
 /// rodeo._core.Graph: construction, conversions and properties. python/rodeo/graph.py documents them.
 
 #include <algorithm>
-#include <limits>
 
 #include "arrays.h"
 #include "core/context.h"

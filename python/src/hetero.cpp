@@ -3,8 +3,6 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <algorithm>
-
 #include "train.h"
 
 namespace rodeo::python {

@@ -6,7 +6,6 @@
 #include "ops/edge_softmax.h"
 #include "ops/edge_sum.h"
 #include "ops/gcn_norm.h"
-#include "ops/scale_rows.h"
 #include "ops/sddmm.h"
 #include "ops/segment_reduce.h"
 #include "ops/spmm.h"

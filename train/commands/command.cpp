@@ -11,7 +11,6 @@
 #include "core/context.h"
 #include "core/launch_ranks.h"
 #include "core/quoting.h"
-#include "core/threads.h"
 #include "train/commands/console_run.h"
 #include "train/commands/parse_options.h"
 #include "train/commands/run_command.h"

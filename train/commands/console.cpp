@@ -50,6 +50,12 @@ std::vector<Part> parts_of(const EpochReport& report) {
   return parts;
 }
 
+std::string joined(const std::vector<Part>& parts) {
+  std::string line;
+  for (const Part& part : parts) line += (line.empty() ? "" : "  ") + part.text;
+  return line;
+}
+
 std::string percent_row(std::string_view subject, double ms, double total) {
   return row(subject, fmt::format("{:>9.3f} ms {:>5.1f} %", ms, 100 * ms / total));
 }
@@ -57,26 +63,19 @@ std::string percent_row(std::string_view subject, double ms, double total) {
 }  // namespace
 
 std::string format_epoch(const EpochReport& report) {
-  std::string line;
-  for (const Part& part : parts_of(report)) line += (line.empty() ? "" : "  ") + part.text;
-  return line;
+  return joined(parts_of(report));
 }
 
 std::string format_progress(const EpochReport& report, const std::string& rate, int width) {
   std::vector<Part> parts = parts_of(report);
   if (!rate.empty()) parts.push_back({rate, kAlways});
-  const auto line = [&] {
-    std::string text;
-    for (const Part& part : parts) text += (text.empty() ? "" : "  ") + part.text;
-    return text;
-  };
-  while (static_cast<int>(line().size()) > width) {
+  while (static_cast<int>(joined(parts).size()) > width) {
     const auto least = std::min_element(parts.begin(), parts.end(),
                                         [](const Part& a, const Part& b) { return a.weight < b.weight; });
     if (least->weight == kAlways) break;
     parts.erase(least);
   }
-  return line().substr(0, static_cast<std::size_t>(std::max(width, 0)));
+  return joined(parts).substr(0, static_cast<std::size_t>(std::max(width, 0)));
 }
 
 std::string format_rate(int done, double seconds, int left) {

@@ -52,15 +52,6 @@ std::string short_hint(std::string_view hint) {
   return bar == hint.npos ? "NAME" : str(hint.substr(0, bar), "|...");
 }
 
-/// What options of other programs are called here, and what they do.
-struct OtherName {
-  std::string_view theirs, ours, text;
-};
-constexpr std::string_view kSeveralRuns =
-    "--seeds N trains N times, with --seed and the numbers after it, and prints mean and deviation";
-constexpr OtherName kOtherNames[] = {
-    {"repeat", "seeds", kSeveralRuns}, {"repeats", "seeds", kSeveralRuns}, {"runs", "seeds", kSeveralRuns}};
-
 /// Values by the names of other programs, in lower case.
 struct OtherValue {
   std::string_view option, theirs, text;
@@ -147,9 +138,11 @@ std::string unknown_option(std::string_view argument, std::string_view model,
       if (!tasks_of(name, entry.name).empty())
         return str(text, " for the model ", model, ": it is of --task graph");
   }
-  for (const OtherName& other : kOtherNames)
-    if (name == other.theirs && std::find(known.begin(), known.end(), other.ours) != known.end())
-      return str(text, ": ", other.text);
+  constexpr std::string_view kSeeds[] = {"repeat", "repeats", "runs"};  // of other programs
+  if (std::ranges::count(kSeeds, name) > 0 && std::ranges::count(known, "seeds") > 0)
+    return str(
+        text,
+        ": --seeds N trains N times, with --seed and the numbers after it, and prints mean and deviation");
   const std::string meant = closest(name, known);
   return str(text, meant.empty() ? "" : str(": did you mean --", meant, "?"),
              meant.empty() ? "; see --help" : "");

@@ -1,7 +1,5 @@
 #include "train/commands/parse_options.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cxxopts.hpp>
 #include <filesystem>

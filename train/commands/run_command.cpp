@@ -1,6 +1,5 @@
 #include "train/commands/run_command.h"
 
-#include <fmt/core.h>
 #include <unistd.h>
 
 #include <cstdio>

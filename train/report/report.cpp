@@ -8,11 +8,9 @@
 #include <cmath>
 #include <ctime>
 #include <fstream>
-#include <numeric>
 
 #include "core/quoting.h"
 #include "core/storage.h"
-#include "ops/spmm_tuner.h"
 #include "train/io/settings.h"
 #include "train/report/analysis.h"
 #include "train/report/page.h"

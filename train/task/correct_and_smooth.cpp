@@ -5,7 +5,6 @@
 
 #include "core/error.h"
 #include "ops/combine.h"
-#include "ops/dense.h"
 #include "ops/gcn_norm.h"
 #include "ops/pointwise.h"
 #include "ops/scale_rows.h"

@@ -1,6 +1,5 @@
 #include "train/task/data_source.h"
 
-#include <algorithm>
 #include <utility>
 #include <vector>
 

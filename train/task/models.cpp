@@ -1,5 +1,4 @@
 /// The model registry: one row for each model.
-#include <string_view>
 
 #include "layers/gcn2_conv.h"
 #include "layers/node_conv.h"

@@ -1,4 +1,3 @@
-#include <algorithm>
 
 #include "train/optimizer_registry.h"
 #include "train/task/option_parts.h"
