@@ -22,7 +22,6 @@ PyDataset generate(const std::string& preset, std::uint64_t seed) {
   return {synthesize(options), {}};
 }
 
-/// The arrays of a dataset by name.
 std::vector<std::pair<const char*, Tensor*>> arrays_by_name(PyDataset& dataset) {
   Dataset& data = dataset.data;
   EdgeSplit& edges = dataset.edge_split;

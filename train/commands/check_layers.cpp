@@ -68,7 +68,6 @@ BoundLayer make_attention_edge(const Task& t, Random random) {
   return bind<Conv>(t, std::tuple(t.looped, t.x, edge_features(t, t.looped), t.key()), options, random);
 }
 
-/// The network of GIN.
 std::unique_ptr<Sequential> network(const Task& t, Random& random) {
   auto nn = std::make_unique<Sequential>();
   nn->add(std::make_unique<Linear>(t.in(), t.out, random, true, t.x.device(), t.x.dtype()));

@@ -35,7 +35,6 @@ std::string node_text(const Dataset& dataset, std::int64_t node) {
   return std::to_string(dataset.node_id.defined() ? dataset.node_id.data<std::int64_t>()[node] : node);
 }
 
-/// Finds nodes by their text.
 class NodeFinder {
  public:
   explicit NodeFinder(const Dataset& dataset) : nodes_(dataset.num_nodes) {

@@ -59,7 +59,6 @@ cxxopts::Options describe_options(const std::string& program, const TrainOptions
 const std::vector<std::string> kHeadings = {"Data",  "Model",  "Training", "Mini-batches", "Execution",
                                             "Files", "Output", "Trunk",    "Optimization"};
 
-/// All options of a command, without dashes.
 std::vector<std::string> names_of(const cxxopts::Options& options) {
   std::vector<std::string> names;
   for (const std::string& group : options.groups())

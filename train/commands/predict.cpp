@@ -27,7 +27,6 @@
 namespace rodeo {
 namespace {
 
-/// Row-wise softmax, computed in double.
 Tensor softmax(const Tensor& logits) {
   const std::vector<double> in = logits.to(kCpu).to(DType::kF64).to_vector<double>();
   const Tensor out = Tensor::empty(logits.shape());

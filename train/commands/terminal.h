@@ -10,7 +10,7 @@ namespace rodeo {
 /// (no-color.org) is unset or empty.
 bool has_colours(int file);
 
-enum class Colour { kRed = 31, kGreen = 32, kBold = 1, kDim = 2 };
+enum class Colour { kRed = 31, kGreen = 32, kDim = 2 };
 /// `text` with colour codes if `on`.
 std::string paint(bool on, Colour colour, std::string_view text);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cctype>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -20,19 +21,17 @@ static_assert(std::endian::native == std::endian::little, "values are written as
 
 constexpr std::string_view kMetadata = "__metadata__";
 constexpr std::size_t kAlignment = 8;  // of the values in the file: the header is padded with blanks
-constexpr std::pair<DType, std::string_view> kNames[] = {
-    {DType::kF64, "F64"}, {DType::kF32, "F32"}, {DType::kBF16, "BF16"}, {DType::kF16, "F16"},
-    {DType::kI64, "I64"}, {DType::kI32, "I32"}, {DType::kU8, "U8"}};
 
-std::string_view name_in_file(DType dtype) {
-  for (const auto& [known, text] : kNames)
-    if (known == dtype) return text;
-  fail("no such dtype");
+/// Our names in capitals: "F32".
+std::string name_in_file(DType dtype) {
+  std::string text(name(dtype));
+  for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return text;
 }
 
 std::optional<DType> parse_dtype(std::string_view text) {
-  for (const auto& [dtype, known] : kNames)
-    if (known == text) return dtype;
+  for (const auto& [dtype, ours] : kEnumNames<DType>.rows)
+    if (name_in_file(dtype) == text) return dtype;
   return text == "BOOL" ? std::optional(DType::kU8) : std::nullopt;
 }
 

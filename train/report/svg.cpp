@@ -86,7 +86,6 @@ std::string shortened(const std::string& name) {
   return at < name.size() ? name.substr(0, at) + "\u2026" : name;
 }
 
-/// The width of the longest name.
 double width_of(const std::vector<std::string>& names) {
   std::size_t longest = 0;
   for (const std::string& name : names) longest = std::max(longest, std::min(name.size(), kLongestName + 1));

@@ -53,7 +53,6 @@ Split fold_split(const Tensor& label, int folds, int k, std::uint64_t seed) {
 
 namespace {
 
-/// The nodes of some graphs.
 Tensor nodes_of(const Dataset& dataset, const Tensor& graphs) {
   const Ids ptr = dataset.graph_ptr.to_vector<std::int64_t>();
   Ids nodes;

@@ -144,7 +144,6 @@ std::vector<HeteroInput> make_inputs(HeteroDataset& dataset, const HeteroGraph& 
   return inputs;
 }
 
-/// Labels and split of the target type.
 void add_labels(const Dataset& target, Device device, NodeTask& task) {
   task.class_names = target.class_names;
   task.split_sizes = {target.split.train.numel(), target.split.val.numel(), target.split.test.numel()};

@@ -25,7 +25,6 @@
 namespace rodeo {
 namespace {
 
-/// What a run is for.
 enum class Purpose { kTraining, kPrediction };
 
 /// --split of a dataset in memory; load_dataset() does it for a file.

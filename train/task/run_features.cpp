@@ -79,7 +79,6 @@ ChosenFeatures convert_at(const MemoryTiers& at, NodeTask& task, Dataset& datase
   return {Features(x), text};
 }
 
-/// Dense features of mini-batches.
 void add_batch_features(NodeTask& task, Dataset& dataset, const RunPlan& plan, const TrainOptions& options,
                         const Communicator& ranks) {
   const std::string file = plan.data.has_rows_in_file() ? plan.data.where : std::string();

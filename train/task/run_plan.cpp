@@ -132,7 +132,6 @@ void check_data(const TrainOptions& options, const DataHeader& data) {
         ": has no labels of nodes", data.graphs > 0 ? ": it is a set of graphs, for task graph" : "");
 }
 
-/// --graph-on peers.
 void check_cut_graph(const TrainOptions& options, const DataHeader& data, int ranks) {
   check(ranks > 1,
         "--graph-on peers cuts the edges among several ranks, and this is one: start more with --gpus or "
