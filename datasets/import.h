@@ -24,10 +24,12 @@ struct EdgeListOptions {
   bool relabel = false;     // renumber the ids that occur: integers in ascending order, which node_id keeps;
                             // texts in the order of the file, which node_names keeps
   std::int64_t nodes = -1;  // -1: the largest id + 1
+  std::vector<std::string>* notes = nullptr;  // receives how many nodes have no edge
 };
 
 /// An edge list, plain text or gzip: lines "source destination" or "source destination weight", separated by
 /// blanks or commas. Lines that begin with # or % are comments. Either all lines have a weight, or none.
+/// Without `nodes`, there must be an edge.
 Dataset read_edge_list(const std::string& path, const EdgeListOptions& options = {});
 
 /// A square Matrix Market file: an entry in row i, column j is an edge from i to j. With `weights`, the
@@ -119,10 +121,11 @@ void make_features(Dataset& dataset, std::string_view kind, std::int64_t columns
 
 /// Options of `rodeo_data import`.
 struct ImportOptions {
-  bool undirected = false;  // add reverse edges, drop duplicates
-  bool relabel = false;     // as in EdgeListOptions
-  std::int64_t nodes = -1;  // as in EdgeListOptions
-  bool weights = true;      // false: drop edge weights
+  bool undirected = false;                    // add reverse edges, drop duplicates
+  bool relabel = false;                       // as in EdgeListOptions
+  std::int64_t nodes = -1;                    // as in EdgeListOptions
+  bool weights = true;                        // false: drop edge weights
+  std::vector<std::string>* notes = nullptr;  // as in EdgeListOptions
   CsvOptions csv{};
   HeteroCsvOptions hetero{};
 };
@@ -149,7 +152,7 @@ inline constexpr Importer kImporters[] = {
     {"edgelist", "lines 'source destination' or 'source destination weight'; or .gz",
      "undirected relabel nodes input-features",
      [](const std::string& source, const ImportOptions& o) {
-       return read_edge_list(source, {o.undirected, o.relabel, o.nodes});
+       return read_edge_list(source, {o.undirected, o.relabel, o.nodes, o.notes});
      }},
     {"mtx", "a square Matrix Market file: row i, column j is an edge from i to j",
      "undirected no-weights input-features",

@@ -28,8 +28,7 @@ from_frames(nodes, edges), from_tables(nodes, edges), from_graphml(path),
 from_pt(path) or from_npz(path). Of several node types (HeteroData, DGL's
 heterographs, OGB's dicts): write_hetero(path, **graph).
 Needs h5py and NumPy; other packages for their sources only: torch,
-torch_geometric, dgl, ogb, networkx (GraphML, GML), pandas (tables), pyarrow
-(Parquet).
+torch_geometric, dgl, ogb, networkx (GraphML, GML), pyarrow (Parquet).
 """
 
 import argparse

@@ -168,7 +168,8 @@ int import_command(int argc, const char* const* argv) {
   std::vector<std::string> notes;
   ImportOptions options{.undirected = line.has("undirected"),
                         .relabel = line.has("relabel"),
-                        .weights = !line.has("no-weights")};
+                        .weights = !line.has("no-weights"),
+                        .notes = &notes};
   if (importer.accepts("edges")) {
     const auto text = [&](const char* option) { return line.has(option) ? line.text(option) : ""; };
     options.csv = {text("nodes"),

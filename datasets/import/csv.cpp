@@ -47,6 +47,8 @@ Dataset read_csv(const CsvOptions& options) {
   NodeIds ids;
   if (!options.nodes.empty()) read_csv_nodes(options.nodes, roles, options, ids, out);
   Edges edges = read_edges(options, roles, ids);
+  check(!options.nodes.empty() || !edges.src.empty(), options.edges,
+        ": has no edges below its header: expected a line for each");
   if (options.nodes.empty()) ids.number_nodes(out, {&edges.src, &edges.dst});
   check(out.num_nodes < (std::int64_t{1} << 31), options.edges, ": more than 2^31 - 1 nodes");
   out.src = Tensor::from(edges.src).to(DType::kI32);

@@ -8,7 +8,15 @@
 namespace rodeo {
 namespace {
 
-constexpr const char* kHint = ": choose features by --feature-columns, or give it a role by --columns";
+constexpr const char *kHint = ": choose features by --feature-columns, or give it a role by --columns",
+                     *kGap = ": leave a field empty where a value is missing",
+                     *kOr = ", choose features by --feature-columns, or give it a role by --columns";
+
+/// "1,5" as "1.5".
+std::string without_comma(std::string field) {
+  std::replace(field.begin(), field.end(), ',', '.');
+  return field;
+}
 
 double mean_of(const std::vector<float>& values) {
   double sum = 0;
@@ -44,7 +52,11 @@ void CsvFeatures::add(const CsvTable& table, const std::vector<std::string>& fie
       continue;
     }
     if (number && !column.code.empty())
-      wrong("the number ", quote(field), " among texts such as ", quote(column.code.begin()->first), kHint);
+      wrong("the number ", quote(field), " among texts such as ", quote(column.code.begin()->first), kGap,
+            kOr);
+    if (!number && number_in(without_comma(field)))
+      wrong(quote(field), ", which is a number with a comma: write a decimal point and no other separators",
+            kOr);
     if (number || column.numbers) {
       column.numbers = true;
       column.values.push_back(table.number(column.at, field, kHint));

@@ -85,6 +85,7 @@ void read_csv_nodes(const std::string& path, const CsvRoles& roles, const CsvOpt
     if (const int part = split.part(table, fields); part >= 0) parts[part].push_back(node);
     features.add(table, fields);
   }
+  check(ids.count() > 0, path, ": has no nodes below its header: expected a line for each");
   out.num_nodes = ids.count();
   ids.name_nodes(out);
   const std::string label_note = labels.finish(table, out);

@@ -56,9 +56,6 @@ CsvTable::CsvTable(const std::string& path) : lines_(path) {
   std::string_view line;
   do {
     check(lines_.next(line), path, ": is empty: expected a header line with the names of the columns");
-    check(!line.starts_with("\xff\xfe") && !line.starts_with("\xfe\xff"), path,
-          ": is UTF-16: save it as UTF-8");
-    if (lines_.line() == 1 && line.starts_with("\xef\xbb\xbf")) line.remove_prefix(3);
   } while (is_blank(line));
   separator_ = separator_of(line);
   parse(line, columns_);
@@ -75,6 +72,7 @@ std::string CsvTable::list_columns() const {
   std::size_t named = 0;
   for (const std::string& name : columns_)
     if (!name.empty() && ++named <= kShown) list += (list.empty() ? "" : ", ") + quote(name);
+  if (named == 1) return list + " alone (commas, semicolons or tabs separate columns)";
   return named > kShown ? str(list, " and ", named - kShown, " more") : list;
 }
 
@@ -86,6 +84,7 @@ void CsvTable::read_quoted(std::string_view& line, std::size_t& at, std::string&
     if (field.size() > kLongest) wrong("a quoted field is longer than 64 MiB: is its quote closed?");
     if (end == std::string_view::npos) {
       if (!lines_.next(line)) wrong("a quote that opens in this record is never closed");
+      lines_.check_text(line);
       field += '\n';
       at = 0;
     } else if (end + 1 < line.size() && line[end + 1] == '"') {
@@ -104,6 +103,7 @@ void CsvTable::read_quoted(std::string_view& line, std::size_t& at, std::string&
 void CsvTable::parse(std::string_view line, std::vector<std::string>& fields) {
   const std::string_view blanks = separator_ == '\t' ? " " : kBlanks;
   line_ = lines_.line();
+  lines_.check_text(line);
   std::size_t count = 0;
   for (std::size_t at = 0;; ++at) {
     std::string& field = count < fields.size() ? fields[count] : fields.emplace_back();

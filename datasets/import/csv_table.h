@@ -19,7 +19,8 @@ bool nearly_all_differ(std::int64_t distinct, std::int64_t count);
 
 /// Fields are separated by commas, semicolons or tabs, whichever the header has most of. A field in double
 /// quotes may hold separators, line breaks and doubled quotes. Blanks around other fields are dropped. Line
-/// ends are LF or CRLF; a UTF-8 byte order mark and blank lines are skipped.
+/// ends are LF, CRLF or CR; a byte order mark and blank lines are skipped. Throws Error for text that is not
+/// UTF-8.
 class CsvTable {
  public:
   /// Reads the header. Throws Error for a file that cannot be read, no header, UTF-16, two columns of one

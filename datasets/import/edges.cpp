@@ -74,7 +74,8 @@ class EdgeLines : public TextLines {
     if (width_ == 0) width_ = fields.size();
     if (fields.size() != width_ || width_ < 2 || width_ > 3)
       wrong("expected 'source destination'", width_ == 2 ? "" : " and an optional weight", ", got ",
-            fields.size(), " fields");
+            fields.size(), fields.size() == 1 ? " field" : " fields",
+            ": blanks, commas, semicolons and tabs separate");
     return true;
   }
   bool weighted() const { return width_ == 3; }
@@ -116,11 +117,10 @@ std::optional<EdgeRows> read_numbered_edges(const std::string& path, const EdgeL
   EdgeRows edges;
   for (std::vector<std::string_view> fields; lines.next(fields);) {
     for (int i = 0; i < 2; ++i) {
-      if (!is_integer(fields[i])) {
-        if (options.relabel) return std::nullopt;
+      if (options.relabel && (!is_integer(fields[i]) || fields[i].starts_with('-'))) return std::nullopt;
+      if (!is_integer(fields[i]))
         lines.wrong("expected an integer of at least 0, got ", quote(fields[i]),
                     ": other ids need --relabel, and a header `import csv`");
-      }
       const std::int64_t id = lines.id(fields[i]);
       if (!options.relabel && id >= limit) lines.wrong("node ", id, " is outside [0, ", limit, ")");
       (i == 0 ? edges.src : edges.dst).push_back(id);
@@ -128,6 +128,17 @@ std::optional<EdgeRows> read_numbered_edges(const std::string& path, const EdgeL
     if (lines.weighted()) edges.weight.push_back(static_cast<float>(lines.number(fields[2])));
   }
   return edges;
+}
+
+/// "3 of 10 nodes have no edge ...", where ids have gaps or begin at 1.
+void note_gaps(const EdgeRows& edges, std::int64_t nodes, std::vector<std::string>& notes) {
+  std::vector<bool> has_edge(static_cast<std::size_t>(nodes), false);
+  for (const auto* ids : {&edges.src, &edges.dst})
+    for (const std::int64_t id : *ids) has_edge[static_cast<std::size_t>(id)] = true;
+  const std::int64_t without = std::count(has_edge.begin(), has_edge.end(), false);
+  if (without > 0)
+    notes.push_back(str(without, " of ", nodes, " nodes ", without == 1 ? "has" : "have",
+                        " no edge, because ids are numbers from 0 on: --relabel numbers those that occur"));
 }
 
 }  // namespace
@@ -138,6 +149,8 @@ Dataset read_edge_list(const std::string& path, const EdgeListOptions& options) 
   Dataset out;
   out.name = stem_of(path);
   std::optional<EdgeRows> edges = read_numbered_edges(path, options);
+  check(!edges || !edges->src.empty() || options.nodes >= 0, path,
+        ": has no edges: expected lines 'source destination'");
   if (!edges) {
     edges = read_named_edges(path, out);
   } else if (options.relabel) {
@@ -147,7 +160,7 @@ Dataset read_edge_list(const std::string& path, const EdgeListOptions& options) 
     if (options.nodes < 0)
       for (const auto* ids : {&edges->src, &edges->dst})
         for (const std::int64_t id : *ids) out.num_nodes = std::max(out.num_nodes, id + 1);
-    out.num_nodes = std::max<std::int64_t>(out.num_nodes, 0);
+    if (options.notes && options.nodes < 0) note_gaps(*edges, out.num_nodes, *options.notes);
   }
   out.src = Tensor::from(edges->src).to(DType::kI32);
   edges->src = {};

@@ -49,22 +49,40 @@ bool TextLines::fill() {
 }
 
 bool TextLines::next(std::string_view& line) {
-  std::size_t searched = begin_;
-  std::size_t end = buffer_.find('\n', searched);
-  while (end == std::string::npos) {
-    searched = buffer_.size() - begin_;
-    if (!fill()) {
-      if (begin_ == buffer_.size()) return false;
-      end = buffer_.size();
-      break;
-    }
-    end = buffer_.find('\n', searched);
+  std::size_t size = 0, end = 0;  // of the line, and where the next one begins, both counted from begin_
+  for (std::size_t searched = 0;;) {
+    const std::string_view rest = std::string_view(buffer_).substr(begin_);
+    const std::size_t feed = std::min(rest.find('\n', searched), rest.size());
+    size = std::min(rest.substr(0, feed).find('\r', searched), feed);
+    end = std::min(size + (size + 1 == feed ? 2 : 1), rest.size());
+    // The line goes on, or a line feed follows its carriage return, where the buffer ends.
+    const bool open = size == rest.size() || (size < feed && end == rest.size());
+    const bool empty = rest.empty();
+    if (!open || (!fill() && !empty)) break;
+    if (ended_) return false;
+    searched = size;
   }
-  line = std::string_view(buffer_).substr(begin_, end - begin_);
-  if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
-  begin_ = std::min(end + 1, buffer_.size());
-  ++line_;
+  line = std::string_view(buffer_).substr(begin_, size);
+  begin_ += end;
+  if (++line_ > 1) return true;
+  check(!line.starts_with("\xff\xfe") && !line.starts_with("\xfe\xff"), path_,
+        ": is UTF-16: save it as UTF-8");
+  if (line.starts_with("\xef\xbb\xbf")) line.remove_prefix(3);
   return true;
+}
+
+void TextLines::check_text(std::string_view line) const {
+  for (std::size_t at = 0; at < line.size();) {
+    const auto c = static_cast<unsigned char>(line[at++]);
+    if (c == 0) wrong("has a zero byte: this is no text, or UTF-16 text: save the file as UTF-8");
+    if (c < 0x80) continue;
+    std::size_t more = c >= 0xf0 ? 3 : c >= 0xe0 ? 2 : 1;
+    bool good = c >= 0xc2 && c <= 0xf4;
+    for (; good && more > 0; --more)
+      good = at < line.size() && (static_cast<unsigned char>(line[at++]) & 0xc0) == 0x80;
+    if (!good)
+      wrong("is no UTF-8 text: convert the file, such as by iconv -f latin1 -t utf-8, or decompress it");
+  }
 }
 
 bool TextLines::next(std::vector<std::string_view>& fields) {
@@ -74,6 +92,7 @@ bool TextLines::next(std::vector<std::string_view>& fields) {
     fields.clear();
     std::size_t at = line.find_first_not_of(kBetween);
     if (at == std::string_view::npos || line[at] == '#' || line[at] == '%') continue;
+    check_text(line);
     while (at != std::string_view::npos) {
       const std::size_t end = std::min(line.find_first_of(kBetween, at), line.size());
       fields.push_back(line.substr(at, end - at));

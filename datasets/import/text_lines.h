@@ -19,12 +19,16 @@ class TextLines {
   TextLines(const TextLines&) = delete;
   TextLines& operator=(const TextLines&) = delete;
 
-  /// The next line without its line end, valid until the next call. Returns false at the end of the file.
-  /// Throws Error for damaged gzip data and for lines of more than 64 MiB.
+  /// The next line without its line end (LF, CRLF or CR) and byte order mark, valid until the next call.
+  /// Returns false at the end of the file. Throws Error for damaged gzip data, lines of more than 64 MiB and
+  /// UTF-16.
   bool next(std::string_view& line);
   /// The fields of the next line, separated by commas, semicolons and blanks. Skips blank lines and lines
-  /// that begin with # or %.
+  /// that begin with # or %. Throws Error as check_text() does.
   bool next(std::vector<std::string_view>& fields);
+
+  /// Throws Error where a part of the line read last is not UTF-8, or has a zero byte.
+  void check_text(std::string_view part) const;
 
   std::int64_t line() const { return line_; }  // number of the last line read, from 1
   const std::string& path() const { return path_; }

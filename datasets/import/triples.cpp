@@ -52,8 +52,8 @@ HeteroDataset read_triples(const std::string& path) {
   out.types.emplace_back().name = "entity";
   std::string_view line, parts[3];
   while (lines.next(line)) {
-    if (line.ends_with('\r')) line.remove_suffix(1);
     if (line.empty() || line.starts_with('#')) continue;
+    lines.check_text(line);
     if (!split(line, parts)) lines.wrong("expected head, relation and tail, separated by tabs");
     if (parts[2].starts_with('"')) continue;  // a literal of N-Triples is no node
     const auto [found, is_new] = relations.try_emplace(std::string(parts[1]), relations.size());
@@ -64,6 +64,7 @@ HeteroDataset read_triples(const std::string& path) {
     edges[found->second].first.push_back(ids.add(std::string(parts[0])).first);
     edges[found->second].second.push_back(ids.add(std::string(parts[2])).first);
   }
+  check(!edges.empty(), path, ": has no triples: expected lines of head, relation and tail");
   std::vector<Ids*> ends;
   for (auto& [src, dst] : edges) ends.push_back(&src), ends.push_back(&dst);
   ids.number_nodes(out.types[0], ends);

@@ -127,15 +127,19 @@ Tensor read_features(const std::string& labels, const std::string& attributes, s
   return out;
 }
 
-/// Labels of graphs: classes, else the numbers to predict.
+/// Labels of graphs, at least one: classes, else the numbers to predict.
 void read_graph_labels(const std::string& labels, const std::string& attributes, Dataset& out) {
   if (!std::filesystem::exists(labels) && std::filesystem::exists(attributes)) {
     const Rows targets = read_rows(attributes);
+    check(targets.rows > 0, attributes, ": is empty: expected a line of numbers for each graph");
     out.num_classes = targets.width;
     out.graph_label = Tensor::from(targets.values, {targets.rows, targets.width});
     return;
   }
+  check(std::filesystem::exists(labels), labels, ": no such file, and no ", attributes,
+        ": expected the labels of the graphs");
   std::vector<std::int64_t> label = read_integers(labels);
+  check(!label.empty(), labels, ": is empty: expected a line with the label of each graph");
   out.num_classes = number_classes(label);
   out.graph_label = Tensor::from(label);
 }
@@ -152,14 +156,17 @@ Dataset read_tudataset(const std::string& folder) {
   Dataset out;
   read_graph_labels(file("_graph_labels.txt"), file("_graph_attributes.txt"), out);
   const std::int64_t graphs = out.graph_label.dim(0), nodes = static_cast<std::int64_t>(graph.size());
+  check(nodes > 0, indicator, ": is empty: expected a line with the number of its graph for each node");
   std::vector<std::int64_t> ptr(static_cast<std::size_t>(graphs) + 1, 0);
   for (std::int64_t i = 0; i < nodes; ++i) {
     check(graph[i] >= 1 && graph[i] <= graphs, indicator, ": line ", i + 1, ": graph ", graph[i],
-          " is outside [1, ", graphs, "]");
+          " is outside [1, ", graphs, "]: graphs are numbered from 1, and each has a label");
     check(i == 0 || graph[i] >= graph[i - 1], indicator, ": line ", i + 1, ": graph ", graph[i],
           " after graph ", graph[i - 1], ": nodes must be sorted by graph");
     ++ptr[static_cast<std::size_t>(graph[i])];
   }
+  check(graph.back() == graphs, indicator, ": has nodes of ", graph.back(),
+        " graphs, the file of labels has ", graphs, ": expected a label for each graph");
   for (std::size_t g = 1; g < ptr.size(); ++g) ptr[g] += ptr[g - 1];
   std::vector<std::int64_t> src, dst;
   TextLines lines(file("_A.txt"));
@@ -173,6 +180,7 @@ Dataset read_tudataset(const std::string& folder) {
     src.push_back(from - 1);
     dst.push_back(to - 1);
   }
+  check(!src.empty(), lines.path(), ": has no edges: expected lines 'node, node'");
   out.name = name;
   out.num_nodes = nodes;
   out.src = Tensor::from(src).to(DType::kI32);

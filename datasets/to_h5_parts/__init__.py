@@ -1,1 +1,1 @@
-"""The parts of to_h5.py: common (arrays, labels), write, libraries, archives, tables, sparse. Import to_h5 instead."""
+"""The parts of to_h5.py: common (arrays, labels), write, libraries, archives, csv_file, tables, sparse. Import to_h5 instead."""

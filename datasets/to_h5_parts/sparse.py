@@ -4,7 +4,8 @@ import json
 
 import numpy as np
 
-from .common import BadSource, is_missing, module, reading
+from .common import BadSource, reading
+from .csv_file import is_number, read_csv, typed
 
 
 def triplets(path):
@@ -17,16 +18,16 @@ def triplets(path):
             raise BadSource("expected an object {node: [feature, ...]}")
         return [(node, str(feature), row[feature] if isinstance(row, dict) else 1) for node, row in rows.items()
                 for feature in row]
-    with open(path, encoding="utf-8-sig") as file:
-        header = file.readline()
-    frame = module("pandas").read_csv(path, sep=max(",;\t ", key=header.count), dtype=str, encoding="utf-8-sig")
-    if len(frame.columns) not in (2, 3):
-        raise BadSource(f"expected the columns node, feature and optionally value, got {', '.join(map(str, frame.columns))}")
-    for column in frame.columns:
-        if frame[column].map(is_missing).any():
-            raise BadSource(f"column '{column}' has no value in row {int(frame[column].map(is_missing).argmax()) + 1}")
-    values = frame.iloc[:, 2].astype(float) if len(frame.columns) == 3 else np.ones(len(frame))
-    return list(zip(frame.iloc[:, 0], frame.iloc[:, 1], values))
+    columns = list(read_csv(path, ",;\t ").items())
+    if len(columns) not in (2, 3):
+        raise BadSource(f"expected the columns node, feature and optionally value, got {', '.join(name for name, _ in columns)}")
+    for name, texts in columns:
+        if "" in texts:
+            raise BadSource(f"column '{name}' has no value in row {texts.index('') + 1}")
+    values = [typed(texts) for _, texts in columns[2:]]
+    if values and isinstance(values[0], list):
+        raise BadSource(f"column '{columns[2][0]}' must be numbers, got '{next(v for v in values[0] if not is_number(v))}'")
+    return list(zip(columns[0][1], columns[1][1], values[0] if values else np.ones(len(columns[0][1]))))
 
 
 def sparse_features(path, ids):

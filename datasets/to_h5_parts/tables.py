@@ -5,6 +5,7 @@ import os
 import numpy as np
 
 from .common import BadSource, classify, is_missing, module, name_nodes, nearly_all_differ, reading
+from .csv_file import is_number, read_csv, typed
 from .sparse import sparse_features
 
 USUAL = {  # role: usual names of its column, in lower case
@@ -43,13 +44,6 @@ def role_of(role, names, given, where):
         raise BadSource(f"{where}: columns '{found[0]}' and '{found[1]}' could both be the {role}: choose by "
                         f"--columns {role}=NAME")
     return found[0] if found else None
-
-
-def is_number(value):
-    try:
-        return np.isfinite(float(value))
-    except (TypeError, ValueError):
-        return False
 
 
 def numbers(values, where, column):
@@ -149,7 +143,7 @@ def masks_of(columns, roles, where):
                         f"{', '.join(name for name in given if name)}")
     masks = []
     for name in given:
-        values = np.array([0 if is_missing(value) else int(value) for value in columns[name]])
+        values = np.array([0 if is_missing(value) else int(WORDS.get(value, value)) for value in columns[name]])
         if not np.isin(values, (0, 1)).all():
             raise BadSource(f"{where}: column '{name}' must be 0 or 1")
         masks.append(values == 1)
@@ -185,47 +179,54 @@ def node_arrays(columns, given, features, where, regression=False, missing="erro
                                                             missing)
 
 
-def ids_of(frame, column, where):
+def ids_of(values, column, where):
     """A column of ids as texts, so that those of both tables compare; 7.0 is 7."""
     out = []
-    for row, value in enumerate(frame[column].tolist()):
+    for row, value in enumerate(values):
         if is_missing(value):
             raise BadSource(f"{where}: '{column}' is missing in row {row + 1}")
         out.append(str(int(value)) if isinstance(value, float) and value == int(value) else str(value))
     return out
 
 
+def columns_of(frame):
+    """A pandas frame as arrays by name; a dict as it is."""
+    return frame if isinstance(frame, dict) else {str(name): frame[name].to_numpy() for name in frame.columns}
+
+
 def from_frames(nodes, edges, name="table", columns=None, features=None, where=("nodes", "edges"),
                 regression=False, missing="error", sparse=None):
-    """Reads pandas frames: nodes (or None) with a column id, and optionally label, split (or train, val and test)
+    """Reads pandas frames, or dicts of columns: nodes (or None) with a column id, and optionally label, split (or train, val and test)
     and features; edges with source, target and optionally weight. `columns` maps roles to names of columns, `features`
     lists names and prefixes (x*) of feature columns; without it they are all that have no other role. `regression`: the
     label is a number to predict, not a class. `missing`: as features_of. `sparse`: a file of sparse features, instead of
     columns (sparse.triplets)."""
     columns = dict(columns or {})
-    edge_names = [str(column) for column in edges.columns]
-    edges = edges.set_axis(edge_names, axis=1)
+    edges = columns_of(edges)
+    edge_names = list(edges)
     keys = [role_of(role, edge_names, columns, where[1]) for role in ("source", "target", "weight")]
     for role, key in zip(("source", "target"), keys):
         if key is None:
             raise BadSource(f"{where[1]}: no column '{role}'; there are {', '.join(edge_names)}: rename one, or say which "
                             f"by --columns {role}=NAME")
-    ends = [ids_of(edges, key, where[1]) for key in keys[:2]]
+    ends = [ids_of(edges[key], key, where[1]) for key in keys[:2]]
     out = {"name": name}
     if nodes is None:
         ids = list(dict.fromkeys(end for pair in zip(*ends) for end in pair))
         if "node_names" not in name_nodes(ids):
             ids.sort(key=int)
     else:
-        names = [str(column) for column in nodes.columns]
-        nodes = nodes.set_axis(names, axis=1)
+        nodes = columns_of(nodes)
+        names = list(nodes)
         columns["id"] = key = role_of("id", names, columns, where[0])
         if key is None:
             raise BadSource(f"{where[0]}: no column 'id'; there are {', '.join(names)}: rename one, or say which by "
                             "--columns id=NAME")
-        ids = ids_of(nodes, key, where[0])
-        out |= node_arrays({name: nodes[name].to_numpy() for name in names}, columns,
-                           False if sparse else features, where[0], regression, missing)
+        ids = ids_of(nodes[key], key, where[0])
+        if not ids:
+            raise BadSource(f"{where[0]}: no nodes below the header: expected a line for each")
+        out |= node_arrays({name: typed(values) for name, values in nodes.items()}, columns, False if sparse else features,
+                           where[0], regression, missing)
     place = {}
     for row, text in enumerate(ids):
         if place.setdefault(text, row) != row:
@@ -239,28 +240,24 @@ def from_frames(nodes, edges, name="table", columns=None, features=None, where=(
     out |= {"num_nodes": len(ids)} | name_nodes(ids)
     out["src"], out["dst"] = (np.array([place[text] for text in end], np.int64) for end in ends)
     if keys[2] is not None:
-        out["edge_weight"] = numbers(edges[keys[2]].to_numpy(), where[1], keys[2])
+        out["edge_weight"] = numbers(typed(edges[keys[2]]), where[1], keys[2])
     return out
 
 
-def read_frame(path):
-    """Reads a CSV or Parquet file. Ids in CSV stay texts."""
-    pandas = module("pandas")
+def read_parquet(path):
+    """The columns of a Parquet file as arrays by name."""
+    table = module("pyarrow.parquet").read_table(path)
+    return {name: table[name].to_numpy() for name in table.column_names if not name.startswith("__index_level_")}
+
+
+def read_table(path):
     if not os.path.exists(path):
         raise BadSource("no such file")
     if path.endswith((".parquet", ".pq")):
-        module("pyarrow")
-        return pandas.read_parquet(path)
+        return read_parquet(path)
     if not path.endswith((".csv", ".csv.gz", ".tsv", ".tsv.gz")):
-        raise BadSource(f"unknown kind of table: expected .csv, .tsv, .csv.gz, .tsv.gz, .parquet or .pq")
-    options = {"sep": "\t" if ".tsv" in path[-7:] else ",", "encoding": "utf-8-sig", "skipinitialspace": True,
-               "keep_default_na": False, "na_values": [""]}
-    header = pandas.read_csv(path, nrows=0, **options).columns
-    return pandas.read_csv(path, dtype={name: str for name in header if is_text(name)}, **options)
-
-
-def is_text(name):
-    return any(name.lower() in USUAL[role] for role in ("id", "source", "target"))
+        raise BadSource("unknown kind of table: expected .csv, .tsv, .csv.gz, .tsv.gz, .parquet or .pq")
+    return read_csv(path)
 
 
 def from_tables(nodes, edges, columns=None, features=None, **options):
@@ -268,7 +265,7 @@ def from_tables(nodes, edges, columns=None, features=None, **options):
     frames = []
     for path in (nodes, edges):
         with reading(path):
-            frames.append(None if path is None else read_frame(path))
+            frames.append(None if path is None else read_table(path))
     name = os.path.basename(nodes or edges).split(".")[0]
     return from_frames(*frames, name=name, columns=columns, features=features, where=(nodes or "nodes", edges),
                        **options)

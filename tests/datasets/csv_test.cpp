@@ -108,7 +108,8 @@ TEST(DatasetsCsv, WithoutNodesTheyAreThoseOfTheEdges) {
   EXPECT_EQ(names.node_names, (Names{"z", "b", "07"}));
   EXPECT_EQ(wide(names.dst), (Ids{1, 2}));
   EXPECT_FALSE(Tables("", "id_1,Id_2\n0,1\n").read().node_id.defined());
-  EXPECT_EQ(Tables("", "src,dst\n").read().num_nodes, 0);
+  EXPECT_EQ(Tables("", "src,dst\n").error(),
+            "edges.csv: has no edges below its header: expected a line for each");
 }
 
 TEST(DatasetsCsv, LabelsAreClassesOrGetThem) {
@@ -182,22 +183,34 @@ TEST(DatasetsCsv, WrongTablesAreNamed) {
   EXPECT_EQ(nodes_error("id,a\nx,1\nx,2\n"),
             "nodes.csv: line 3: the id 'x' is already that of line 2: each node needs an id of its own");
   EXPECT_EQ(nodes_error("id,a\n,1\n"), "nodes.csv: line 2: column 'id' must be an id, got nothing");
-  const std::string hint = ": choose features by --feature-columns, or give it a role by --columns";
-  for (const std::string bad : {"inf", "1x", "0x1", "1e39", "1e999", "1,0"})
+  const std::string by = "choose features by --feature-columns, or give it a role by --columns",
+                    hint = ": " + by;
+  for (const std::string bad : {"inf", "1x", "0x1", "1e39", "1e999"})
     EXPECT_EQ(nodes_error("id;a\nw;1\nx;" + bad + "\n"),
               "nodes.csv: line 3: column 'a' must be a finite number, got '" + bad + "'" + hint);
   EXPECT_EQ(nodes_error("id,a\nx,red\ny,2\n"),
-            "nodes.csv: line 3: column 'a' has the number '2' among texts such as 'red'" + hint);
+            "nodes.csv: line 3: column 'a' has the number '2' among texts such as 'red': leave a field empty "
+            "where a value is missing, " +
+                by);
+  for (const std::string decimal : {"1,0", "-1234,5"})
+    EXPECT_EQ(nodes_error("id;a\nw;" + decimal + "\nx;2\n"),
+              "nodes.csv: line 2: column 'a' has '" + decimal +
+                  "', which is a number with a comma: write a decimal point and no other separators, " + by);
+  EXPECT_EQ(nodes_error("id,a\n"), "nodes.csv: has no nodes below its header: expected a line for each");
+  EXPECT_EQ(nodes_error("id,a\nx,caf\xe9\n"),
+            "nodes.csv: line 2: is no UTF-8 text: convert the file, such as by iconv -f latin1 -t utf-8, or "
+            "decompress it");
+  EXPECT_EQ(nodes_error("id,a\nx,\"1\n\xe9\"\n").substr(0, 36), "nodes.csv: line 3: is no UTF-8 text:");
   for (const std::string none : {"", "nan"})
     EXPECT_EQ(nodes_error("id,a\nx," + none + "\n"),
               "nodes.csv: line 2: column 'a' has no value: fill it, give --missing mean or --missing zero, "
               "or choose "
               "others by --feature-columns");
 
-  EXPECT_EQ(
-      edges_error("source\na\n"),
-      "edges.csv: has no column 'target'; its columns are 'source': rename one, or say which by --columns "
-      "target=NAME");
+  EXPECT_EQ(edges_error("source\na\n"),
+            "edges.csv: has no column 'target'; its columns are 'source' alone (commas, semicolons or tabs "
+            "separate "
+            "columns): rename one, or say which by --columns target=NAME");
   EXPECT_EQ(
       edges_error("source,target\na,b\na,x\n"),
       "edges.csv: line 3: column 'target': nodes.csv has no id 'x': add the node there, or leave the edge "

@@ -73,6 +73,32 @@ TEST(DatasetsGraphSet, InvalidFiles) {
   EXPECT_EQ(error({}, {}, 4), where + "/edge_attr[0, 0] is nan: must be finite");
 }
 
+TEST(DatasetsGraphSet, TuFilesThatAreEmptyOrTooShortAreNamed) {
+  const TempDir dir;
+  const std::vector<std::pair<std::string, std::string>> files{{"T_A.txt", "1, 2\n3, 4\n"},
+                                                               {"T_graph_indicator.txt", "1\n1\n2\n2\n"},
+                                                               {"T_graph_labels.txt", "1\n-1\n"}};
+  const auto error = [&](const std::string& changed, const std::string& to) {
+    for (const auto& [name, text] : files) std::ofstream(dir / name) << (name == changed ? to : text);
+    const std::string text = test::error_of([&] { read_tudataset(dir / ""); });
+    return text.substr(text.find("T_"));
+  };
+  EXPECT_EQ(error("T_A.txt", ""), "T_A.txt: has no edges: expected lines 'node, node'");
+  EXPECT_EQ(error("T_graph_indicator.txt", ""),
+            "T_graph_indicator.txt: is empty: expected a line with the number of its graph for each node");
+  for (const std::string nothing : {"", "\n"})
+    EXPECT_EQ(error("T_graph_labels.txt", nothing),
+              "T_graph_labels.txt: is empty: expected a line with the label of each graph");
+  EXPECT_EQ(
+      error("T_graph_labels.txt", "1\n-1\n1\n"),
+      "T_graph_indicator.txt: has nodes of 2 graphs, the file of labels has 3: expected a label for each "
+      "graph");
+  EXPECT_EQ(
+      error("T_graph_labels.txt", "1\n"),
+      "T_graph_indicator.txt: line 3: graph 2 is outside [1, 1]: graphs are numbered from 1, and each has "
+      "a label");
+}
+
 TEST(DatasetsGraphSet, TuImporter) {
   const TempDir dir;
   const auto put = [&](const std::string& name, const std::string& text) {
@@ -104,6 +130,9 @@ TEST(DatasetsGraphSet, TuImporter) {
   EXPECT_TRUE(same_bits(numbers.graph_label, Tensor::from(std::vector<float>{0.5F, -1, 1000, 2}, {2, 2})));
   put("T_graph_attributes.txt", "0.5, -1\n1e3\n");
   EXPECT_EQ(error(), str(dir / "T_graph_attributes.txt", ": line 2: expected 2 numbers as before, got 1"));
+  put("T_graph_attributes.txt", "");
+  EXPECT_EQ(error(),
+            str(dir / "T_graph_attributes.txt", ": is empty: expected a line of numbers for each graph"));
   put("T_graph_labels.txt", "1\n-1\n");
 
   put("T_A.txt", "1, 2\n2, 3\n");

@@ -52,13 +52,73 @@ TEST(DatasetsImport, EdgeLists) {
   EXPECT_EQ(wide(named.dst), (Ids{2, 0}));
   EXPECT_EQ(wide(named.node_id), (Ids{3, 700, 5000000000}));
   EXPECT_EQ(named.edge_weight.to_vector<float>(), (std::vector<float>{2.5f, -1e-3f}));
-  EXPECT_EQ(read_edge_list(put(dir / "c.txt", "")).num_nodes, 0);
+  EXPECT_EQ(read_edge_list(put(dir / "c.txt", ""), {.nodes = 3}).num_nodes, 3);
   const Dataset texts =
       read_edge_list(put(dir / "d.txt", "# of SNAP\nann 7 0.5\n7\tbob 2\n"), {.relabel = true});
   EXPECT_EQ(texts.node_names, (std::vector<std::string>{"ann", "7", "bob"}));
   EXPECT_EQ(wide(texts.src), (Ids{0, 1}));
   EXPECT_EQ(wide(texts.dst), (Ids{1, 2}));
   EXPECT_EQ(texts.edge_weight.to_vector<float>(), (std::vector<float>{0.5f, 2}));
+  const Dataset negative = read_edge_list(put(dir / "e.txt", "-1 2\n2 7\n"), {.relabel = true});
+  EXPECT_EQ(wide(negative.node_id), (Ids{-1, 2, 7}));
+}
+
+TEST(DatasetsImport, NodesWithoutEdgesAreCounted) {
+  const TempDir dir;
+  const auto notes = [&](const std::string& text, EdgeListOptions options) {
+    std::vector<std::string> out;
+    options.notes = &out;
+    read_edge_list(put(dir / "a.txt", text), options);
+    return out;
+  };
+  const std::string why = " no edge, because ids are numbers from 0 on: --relabel numbers those that occur";
+  EXPECT_EQ(notes("1 2\n2 3\n", {}), (std::vector<std::string>{"1 of 4 nodes has" + why}));
+  EXPECT_EQ(notes("1 5\n7 9\n", {}), (std::vector<std::string>{"6 of 10 nodes have" + why}));
+  EXPECT_TRUE(notes("0 2\n1 0\n", {}).empty());
+  EXPECT_TRUE(notes("1 2\n", {.relabel = true}).empty());
+  EXPECT_TRUE(notes("1 2\n", {.nodes = 5}).empty());
+}
+
+TEST(DatasetsImport, TextOfOtherSystems) {
+  const TempDir dir;
+  const auto edges = [&](const std::string& text) {
+    const Dataset d = read_edge_list(put(dir / "a.txt", text));
+    std::vector<Ids> both{wide(d.src), wide(d.dst)};
+    return both;
+  };
+  const std::vector<Ids> expected{{0, 1, 2}, {1, 2, 0}};
+  for (const std::string end : {"\n", "\r\n", "\r"})
+    for (const std::string mark : {"", "\xef\xbb\xbf"})
+      for (const std::string& last : {end, std::string()})
+        EXPECT_EQ(edges(mark + "0 1" + end + "1 2" + end + end + "2 0" + last), expected);
+  for (const std::size_t piece :
+       {std::size_t{1} << 20, (std::size_t{1} << 20) - 1})  // what is read at a time
+    for (const std::string end : {"\n", "\r\n", "\r"})
+      EXPECT_EQ(edges("#" + std::string(piece - 1, 'x') + end + "0 1" + end + "1 2" + end + "2 0"), expected);
+  EXPECT_EQ(edges("# by Andr\xe9\n0 1\n1 2\n2 0\n"), expected);
+}
+
+TEST(DatasetsImport, WhatIsNoTextIsNamed) {
+  const TempDir dir;
+  const std::string path = dir / "a.txt";
+  const auto error = [&](const std::string& text) {
+    put(path, text);
+    return test::error_of([&] { read_edge_list(path, {.relabel = true}); }).substr(path.size());
+  };
+  const std::string latin = "convert the file, such as by iconv -f latin1 -t utf-8, or decompress it";
+  EXPECT_EQ(read_edge_list(put(path, "a caf\xc3\xa9 1\na \xf0\x9f\x98\x80 1\n"), {.relabel = true}).num_nodes,
+            3);
+  for (const std::string bad : {"caf\xe9", "\xc3", "\xc0\x80", "\xe2\x82", "\xf5\x80\x80\x80", "\x80"})
+    EXPECT_EQ(error("a b\na " + bad + "\n"), ": line 2: is no UTF-8 text: " + latin);
+  EXPECT_EQ(error(std::string("a b\nc\0 d\n", 10)),
+            ": line 2: has a zero byte: this is no text, or UTF-16 text: save the file as UTF-8");
+  for (const std::string mark : {"\xff\xfe", "\xfe\xff"})
+    EXPECT_EQ(error(mark + "0"), ": is UTF-16: save it as UTF-8");
+  for (const std::string nothing : {"", "\n\n", "# a\n", "\xef\xbb\xbf"})
+    EXPECT_EQ(error(nothing), ": has no edges: expected lines 'source destination'");
+  put(path, "# a\n");
+  EXPECT_EQ(test::error_of([&] { read_triples(path); }),
+            path + ": has no triples: expected lines of head, relation and tail");
 }
 
 TEST(DatasetsImport, WrongEdgeListsAreNamed) {
@@ -73,12 +133,13 @@ TEST(DatasetsImport, WrongEdgeListsAreNamed) {
             "header `import csv`");
   EXPECT_EQ(error("id1,id2\n0,1\n1,2\n", {.relabel = true}),
             ": only its first line has texts as ids: a header, which `import csv` reads, or begin it with #");
+  const std::string separate = ": blanks, commas, semicolons and tabs separate";
   EXPECT_EQ(error("a b\nb c x\n", {.relabel = true}),
-            ": line 2: expected 'source destination', got 3 fields");
+            ": line 2: expected 'source destination', got 3 fields" + separate);
   EXPECT_EQ(error("0 -1\n"), ": line 1: expected an integer of at least 0, got '-1'");
-  EXPECT_EQ(error("0 1\n2\n"), ": line 2: expected 'source destination', got 1 fields");
+  EXPECT_EQ(error("0 1\n2\n"), ": line 2: expected 'source destination', got 1 field" + separate);
   EXPECT_EQ(error("0 1 2 3\n"),
-            ": line 1: expected 'source destination' and an optional weight, got 4 fields");
+            ": line 1: expected 'source destination' and an optional weight, got 4 fields" + separate);
   EXPECT_EQ(error("0 1 nan\n"), ": line 1: expected a finite number, got 'nan'");
   EXPECT_EQ(error("0 2147483647\n"), ": line 1: node 2147483647 is outside [0, 2147483647)");
   EXPECT_EQ(error("0 1\n3 4\n", {.nodes = 4}), ": line 2: node 4 is outside [0, 4)");

@@ -252,19 +252,24 @@ class ToH5(unittest.TestCase):
         np.testing.assert_array_equal(directed["node_id"], [7, 5, 9])
         self.assertNotIn("edge_weight", directed)
 
-    @unittest.skipUnless(pandas, "pandas is not installed")
+    def put(self, name, text):
+        with open(self.path(name), "w", newline="") as file:
+            file.write(text)
+        return self.path(name)
+
     def test_tables(self):
-        nodes = pandas.DataFrame({"id": ["007", "b", "c"], "topic": ["NA", "x", None], "train": [1, 0, 0],
-                                  "val": [0, 1, 0], "test": [0, 0, 0], "x1": [1, 2, 3], "x2": [0.5, 1, -1],
-                                  "note": ["p", "q", "r"]})
-        edges = pandas.DataFrame({"source": ["007", "b"], "target": ["b", "c"], "weight": [1, 3]})
+        nodes = {"id": ["007", "b", "c"], "topic": ["NA", "x", None], "train": [1, 0, 0], "val": [0, 1, 0], "test": [0, 0, 0],
+                 "x1": [1, 2, 3], "x2": [0.5, 1, -1], "note": ["p", "q", "r"]}
+        edges = {"source": ["007", "b"], "target": ["b", "c"], "weight": [1, 3]}
         options = ["--columns", "label=topic", "--feature-columns", "x*", self.out]
-        nodes.to_csv(self.path("n.csv"))  # with pandas' index
-        edges.to_csv(self.path("e.csv"), index=False)
+        rows = "\r\n".join(f"{i}," + ",".join("" if values[i] is None else str(values[i]) for values in nodes.values())
+                           for i in range(3))
+        self.put("n.csv", "\ufeff," + ",".join(nodes) + "\r\n" + rows)  # with pandas' index, of Windows
+        self.put("e.csv", "source;target;weight\n007;b;1\n\nb;c;3\n")
         kinds = [("csv", "csv")]
         if pyarrow:
-            nodes.to_parquet(self.path("n.parquet"))
-            edges.to_parquet(self.path("e.parquet"))
+            for path, table in (("n.parquet", nodes), ("e.parquet", edges)):
+                importlib.import_module("pyarrow.parquet").write_table(pyarrow.table(table), self.path(path))
             kinds.append(("parquet", "parquet"))
         for n, e in kinds:
             self.assertEqual(to_h5.main(["--nodes", self.path(f"n.{n}"), "--edges", self.path(f"e.{e}"), *options]), 0)
@@ -283,13 +288,29 @@ class ToH5(unittest.TestCase):
             for key in ours:
                 np.testing.assert_array_equal(ours[key][()], other[key][()], key)
             self.assertEqual(ours.attrs["class_names"], other.attrs["class_names"])
-        got = self.check(to_h5.from_frames(None, edges.replace({"007": "9", "b": "10", "c": "11"})))
-        np.testing.assert_array_equal(got["node_id"], [9, 10, 11])
 
     @unittest.skipUnless(pandas, "pandas is not installed")
+    def test_frames(self):
+        got = self.check(to_h5.from_frames(pandas.DataFrame({"id": ["9", "u", "11"], "x": [1, 2, 3], "label": ["a", None, "b"]}),
+                                           pandas.DataFrame({"source": ["9", "u"], "target": ["u", "11"]})))
+        np.testing.assert_array_equal(got["x"], [[1], [2], [3]])
+        np.testing.assert_array_equal(got["y"], [0, -1, 1])
+        self.assertEqual(bytes(got["node_names"]), b"9\nu\n11")
+
+    def test_wrong_csv(self):
+        edges = self.put("e.csv", "source,target\na,b\n")
+        for text, said in (("", "expected a header"), ("id,x\n", "no nodes below the header"), ("id,x,x\n", "two columns are named 'x'"),
+                           ("id,x\na,1\nb\n", "line 3: has 1 field, the header has 2"), ("id|x\na|1\n", "no column 'id'")):
+            with unittest.mock.patch("sys.stderr", io.StringIO()) as err:
+                self.assertEqual(to_h5.main(["--nodes", self.put("n.csv", text), "--edges", edges, self.out]), 2)
+            self.assertIn(said, err.getvalue())
+        got = self.check(to_h5.from_frames(None, {"source": ["9", "10"], "target": ["10", "11"]}))
+        np.testing.assert_array_equal(got["node_id"], [9, 10, 11])
+
     def test_wrong_tables(self):
         def wrong(text, nodes=None, edges=None, **options):
-            frames = [None if t is None else pandas.DataFrame(t) for t in (nodes, edges or {"source": [], "target": []})]
+            frames = [None if t is None else {name: np.array(list(values), object) for name, values in t.items()}
+                      for t in (nodes, edges or {"source": [], "target": []})]
             with self.assertRaisesRegex(to_h5.BadSource, text):
                 to_h5.from_frames(*frames, **options)
 
@@ -309,7 +330,6 @@ class ToH5(unittest.TestCase):
         wrong("30 different values for 30 labelled nodes, which are no classes: give --regression",
               {"id": range(30), "label": [100 + 7 * i for i in range(30)]})
 
-    @unittest.skipUnless(pandas, "pandas is not installed")
     def test_texts_and_gaps_in_features(self):
         nodes = "id,age,kind,tall\na,1,dog,true\nb,,cat,false\nc,4,,nan\nd,nan,dog,true\n"
         for path, text in (("n.csv", nodes), ("e.csv", "source,target\na,b\n")):
@@ -344,13 +364,8 @@ class ToH5(unittest.TestCase):
         with self.assertRaisesRegex(to_h5.BadSource, "18 different numbers, some of them fractions"):
             to_h5.common.classify([i % 18 + 0.5 for i in range(60)])
 
-    @unittest.skipUnless(pandas, "pandas is not installed")
     def test_sparse_features(self):
-        def put(name, text):
-            with open(self.path(name), "w") as file:
-                file.write(text)
-            return self.path(name)
-
+        put = self.put
         nodes, edges = put("n.csv", "id,views,partner\n7,99,no\n5,3,yes\n9,4,no\n"), put("e.csv", "id_1,id_2\n7,5\n9,7\n")
         want = [[0, 1, 0, 1], [0, 0, 0, 0], [1, 0, 0, 0]]  # nodes 7, 5, 9
         for path in (put("f.json", '{"7": [3, 1], "9": [0], "5": []}'), put("g.json", '{"9": {"0": 1}, "7": {"1": 1, "3": 1}}'),
