@@ -55,25 +55,34 @@ from to_h5_parts.archives import from_npz, from_reddit  # noqa: E402
 from to_h5_parts.common import MASKS, BadSource, module  # noqa: E402, F401
 from to_h5_parts.hetero import from_dicts, write_hetero  # noqa: E402, F401
 from to_h5_parts.libraries import (from_dgl, from_graphml, from_networkx, from_ogb, from_ogb_graphs,  # noqa: E402, F401
-                                   from_ogb_links, from_pt, from_pyg, from_pyg_graphs, named)
+                                   from_ogb_links, from_pt, from_pyg, from_pyg_graphs, load_ogb, named)
 from to_h5_parts.tables import from_frames, from_tables, parse_roles  # noqa: E402, F401
 from to_h5_parts.write import without_reverse, write  # noqa: E402
+
+
+def load_of_package(kind, rest, root):
+    """The arrays of a data set of PyG, DGL or OGB."""
+    name = rest.split(":")[-1].lower()
+    if kind == "ogb":
+        return load_ogb(rest, root) | {"name": name}
+    if kind == "dgl":
+        return from_dgl(named(module("dgl.data"), rest, root)[0], name)
+    dataset = named(module("torch_geometric.datasets"), rest, root)
+    y = getattr(dataset[0], "y", None) if len(dataset) > 1 else None
+    return from_pyg_graphs(dataset, name) if y is not None and y.numel() < dataset[0].num_nodes else from_pyg(dataset[0], name)
 
 
 def load(source, options):
     """The arrays of a source, for write()."""
     kind, colon, rest = source.partition(":")
-    name = rest.split(":")[-1].lower()
-    if colon and kind == "pyg":
-        dataset = named(module("torch_geometric.datasets"), rest, options.root)
-        y = getattr(dataset[0], "y", None) if len(dataset) > 1 else None
-        return from_pyg_graphs(dataset, name) if y is not None and y.numel() < dataset[0].num_nodes else from_pyg(dataset[0], name)
-    if colon and kind == "dgl":
-        return from_dgl(named(module("dgl.data"), rest, options.root)[0], name)
-    if colon and kind == "ogb":
-        what, read = {"ogbg": ("graph", from_ogb_graphs), "ogbl": ("link", from_ogb_links)}.get(rest[:4], ("node", from_ogb))
-        dataset = getattr(module(f"ogb.{what}proppred"), f"{what.capitalize()}PropPredDataset")
-        return read(dataset(rest, root=options.root), name)
+    if colon and kind in ("pyg", "dgl", "ogb"):
+        try:
+            return load_of_package(kind, rest, options.root)
+        except (BadSource, OSError, KeyError, ValueError):
+            raise
+        except Exception as error:  # packages raise errors of many types
+            text = str(error).split("\n", 1)[0]
+            raise BadSource(f"the package cannot load it: {type(error).__name__}: {text}") from error
     if source.endswith((".graphml", ".graphml.gz", ".gml", ".gml.gz")):
         return from_graphml(source, columns=parse_roles(options.columns), features=options.feature_columns,
                             regression=options.regression, missing=options.missing)
@@ -111,7 +120,7 @@ def main(arguments=None):
     parser.add_argument("--name", metavar="TEXT", help="name of the dataset in logs")
     parser.add_argument("--root", default="data", help="download folder of the packages (default: data)")
     parser.add_argument("--trust", action="store_true", help="load .pt files whose classes can execute code")
-    options = parser.parse_args(arguments)
+    options = parser.parse_intermixed_args(arguments)
     tables = options.edges or options.nodes
     if len(options.files) != (1 if tables else 2) or (options.nodes and not options.edges):
         parser.error("expected SOURCE FILE.h5, or --edges FILE, optionally --nodes FILE, and FILE.h5")

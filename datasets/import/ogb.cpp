@@ -22,6 +22,10 @@ std::string find(const fs::path& folder, const std::string& name) {
   return {};
 }
 
+/// What to do with folders of other kinds.
+constexpr const char* kByPackage =
+    ": `rodeo_data import ogb:NAME --root FOLDER` reads it by the Python package ogb";
+
 std::optional<std::int64_t> read_count(const fs::path& raw) {
   const std::string path = find(raw, "num-node-list");
   if (path.empty()) return std::nullopt;
@@ -29,7 +33,7 @@ std::optional<std::int64_t> read_count(const fs::path& raw) {
   Fields fields;
   check(lines.next(fields) && fields.size() == 1, path, ": must hold one number, the number of nodes");
   const std::int64_t nodes = lines.id(fields[0]);
-  check(!lines.next(fields), path, ": holds several graphs, expected one");
+  check(!lines.next(fields), path, ": holds several graphs, expected one", kByPackage);
   return nodes;
 }
 
@@ -82,7 +86,9 @@ void read_labels(const std::string& path, Dataset& out) {
 
 Tensor read_part(const fs::path& folder, const char* part, std::int64_t num_nodes) {
   const std::string path = find(folder, part);
-  check(!path.empty(), (folder / part).string(), ".csv.gz: no such file");
+  const bool is_links = path.empty() && fs::exists(folder / (std::string(part) + ".pt"));
+  check(!path.empty(), (folder / part).string(), ".csv.gz: no such file",
+        is_links ? ", but one of links" : "", is_links ? kByPackage : "");
   TextLines lines(path);
   Fields fields;
   std::vector<std::int64_t> nodes;
@@ -168,8 +174,8 @@ HeteroDataset read_ogb_hetero(const std::string& folder) {
       read_labels(path, type);
     if (!scheme.empty() && fs::is_directory(scheme / type.name)) read_split(scheme / type.name, type);
   }
-  const std::string list = find(raw, "triplet-list");
-  check(!list.empty(), (raw / "triplet-list.csv.gz").string(), ": no such file");
+  const std::string list = find(raw, "triplet-type-list");
+  check(!list.empty(), (raw / "triplet-type-list.csv.gz").string(), ": no such file");
   for (TextLines triplets(list); triplets.next(fields);) {
     if (fields.size() != 3) triplets.wrong("expected a source type, a relation and a target type");
     const std::string names[] = {std::string(fields[0]), std::string(fields[1]), std::string(fields[2])};
@@ -201,7 +207,10 @@ Dataset read_ogb_csv(const std::string& folder, bool undirected) {
   const fs::path root(folder), raw = root / "raw";
   check(fs::is_directory(raw), folder, ": has no folder raw: expected an unpacked OGB dataset");
   const std::string edges = find(raw, "edge");
-  check(!edges.empty(), (raw / "edge.csv.gz").string(), ": no such file");
+  const bool is_binary =
+      edges.empty() && (fs::exists(raw / "data.npz") || fs::exists(raw / "edge_index_dict.npz"));
+  check(!edges.empty(), (raw / "edge.csv.gz").string(), ": no such file",
+        is_binary ? ", but one in OGB's binary form" : "", is_binary ? kByPackage : "");
   const std::optional<std::int64_t> nodes = read_count(raw);
   Dataset out = read_edge_list(edges, {.undirected = undirected, .nodes = nodes.value_or(-1)});
   out.name = name_of(folder);

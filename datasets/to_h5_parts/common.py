@@ -35,7 +35,9 @@ def module(name, pip=None):
     try:
         return importlib.import_module(name)
     except ImportError as error:
-        pip = pip or name.split(".")[0]
+        package = name.split(".")[0]
+        missing = (error.name or package).split(".")[0]  # may be one that the package itself needs
+        pip = pip if pip and missing == package else missing
         raise BadSource(f"this source needs the Python package {pip} (pip install {pip}): {error}") from error
 
 

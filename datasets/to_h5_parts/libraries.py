@@ -1,11 +1,13 @@
 """Graphs of torch_geometric, DGL, OGB and NetworkX."""
 
 import os
+import pickle
 import types
 import warnings
 
 import numpy as np
 
+from .archives import Unpickler
 from .common import MASKS, BadSource, array, mask, module, name_nodes, reading
 from .hetero import from_dgl_hetero, from_dicts, from_pyg_hetero
 from .tables import node_arrays, role_of
@@ -58,6 +60,21 @@ def from_dgl(graph, name="dgl"):
     if masks := masks_of(lambda key: data[key] if key in data else None):
         out["masks"] = masks
     return out
+
+
+def load_ogb(name, root):
+    """Reads a data set of the package ogb, by its name. Its files hold pickled NumPy arrays, which torch.load
+    refuses since PyTorch 2.6: they are read, without what could execute code."""
+    kind = {"ogbg": "Graph", "ogbl": "Link"}.get(name[:4], "Node")
+    made, torch = getattr(module(f"ogb.{kind.lower()}proppred"), f"{kind}PropPredDataset"), module("torch")
+    own, safe = torch.load, types.SimpleNamespace(**vars(pickle) | {"Unpickler": Unpickler})
+    torch.load = lambda path, *_, **__: own(path, map_location="cpu", weights_only=False, pickle_module=safe)
+    try:
+        dataset = made(name, root=root)
+        read = {"Graph": from_ogb_graphs, "Link": from_ogb_links, "Node": from_ogb}[kind]
+        return read(dataset, name)
+    finally:
+        torch.load = own
 
 
 def from_ogb(dataset, name="ogb"):

@@ -341,7 +341,7 @@ TEST(DatasetsHetero, Triples) {
 TEST(DatasetsHetero, OgbFolderOfSeveralTypes) {
   Folder f;
   f.put("mag/raw/num-node-dict.csv", "author,paper\n2,3\n");
-  f.put("mag/raw/triplet-list.csv", "author,writes,paper\npaper,cites,paper\n");
+  f.put("mag/raw/triplet-type-list.csv", "author,writes,paper\npaper,cites,paper\n");
   f.put("mag/raw/relations/author___writes___paper/edge.csv", "0,2\n1,0\n");
   f.put("mag/raw/relations/paper___cites___paper/edge.csv", "2,1\n");
   f.put("mag/raw/node-feat/paper/node-feat.csv", "1,2\n3,4\n5,6\n");

@@ -200,8 +200,21 @@ TEST(DatasetsImport, OgbFolders) {
   EXPECT_EQ(split_error("1\n2\n1\n"), ": names node 1 twice");
   put(root + "/raw/node-label.csv.gz", "0\nnan\n0\n1\n");
   EXPECT_EQ(split_error("1\n"), ": node 1 has no label");
+  const std::string by = ": `rodeo_data import ogb:NAME --root FOLDER` reads it by the Python package ogb";
+  put(root + "/split/time/train.pt", "");
+  std::filesystem::remove(root + "/split/time/train.csv.gz");
+  EXPECT_ERROR(read_ogb_csv(root, false),
+               root + "/split/time/train.csv.gz: no such file, but one of links" + by);
+  put(root + "/raw/num-node-list.csv.gz", "2\n2\n");
+  EXPECT_ERROR(read_ogb_csv(root, false),
+               root + "/raw/num-node-list.csv.gz: holds several graphs, expected one" + by);
+  put(root + "/raw/num-node-list.csv.gz", "4\n");
   put(root + "/raw/edge.csv.gz", "0,1\n1,4\n");
   EXPECT_ERROR(read_ogb_csv(root, false), root + "/raw/edge.csv.gz: line 2: node 4 is outside [0, 4)");
+  put(root + "/raw/data.npz", "");
+  std::filesystem::remove(root + "/raw/edge.csv.gz");
+  EXPECT_ERROR(read_ogb_csv(root, false),
+               root + "/raw/edge.csv.gz: no such file, but one in OGB's binary form" + by);
   EXPECT_ERROR(read_ogb_csv(dir / ".", false),
                dir / ".: has no folder raw: expected an unpacked OGB dataset");
 }

@@ -35,7 +35,7 @@ def optional(name):
         return None
 
 
-networkx, pandas, pyarrow = (optional(name) for name in ("networkx", "pandas", "pyarrow"))
+networkx, pandas, pyarrow, torch = (optional(name) for name in ("networkx", "pandas", "pyarrow", "torch"))
 
 
 class Tensor:
@@ -139,6 +139,40 @@ class ToH5(unittest.TestCase):
         np.testing.assert_array_equal(got["val_mask"], [0, 0, 1, 0])
         several = np.array([[0, 1, 1], [1, 1, 0], [0, 0, 0], [1, 0, 0]])
         np.testing.assert_array_equal(self.check(to_h5.from_ogb(Dataset(several)))["y"], several)
+
+    @unittest.skipUnless(torch, "PyTorch is not installed")
+    def test_files_of_the_package_ogb(self):
+        class Dataset:  # loads its files as ogb 1.3.6 does, which torch.load refuses since PyTorch 2.6
+            def __init__(self, name, root):
+                self.path = os.path.join(root, name)
+
+            def __getitem__(self, i):
+                return tuple(torch.load(self.path, "rb").values())
+
+            def get_idx_split(self):
+                return {part: np.array([i]) for i, part in enumerate(("train", "valid", "test"))}
+
+        class Evil:
+            def __reduce__(self):
+                return os.system, ("true",)
+
+        graph = {"num_nodes": 4, "edge_index": np.array([SRC, DST]), "node_feat": X}
+        fake = types.SimpleNamespace(NodePropPredDataset=Dataset)
+        with unittest.mock.patch.dict(sys.modules, {"ogb": types.SimpleNamespace(), "ogb.nodeproppred": fake}):
+            own = torch.load
+            for protocol in (2, 4):
+                for y in (np.array([[0], [1], [1], [0]]), torch.tensor([[0], [1], [1], [0]])):
+                    torch.save({"graph": graph, "labels": y}, self.path("ogbn-x"), pickle_protocol=protocol)
+                    self.assertEqual(to_h5.main(["ogb:ogbn-x", "--root", self.folder.name, self.out]), 0)
+                    with h5py.File(self.out) as file:
+                        np.testing.assert_array_equal(file["x"], X)
+                        np.testing.assert_array_equal(file["y"], [0, 1, 1, 0])
+            torch.save({"graph": graph, "labels": Evil()}, self.path("ogbn-y"))
+            for name, said in (("ogbn-y", "could execute code"), ("ogbn-none", "No such file")):
+                with unittest.mock.patch("sys.stderr", io.StringIO()) as err:
+                    self.assertEqual(to_h5.main([f"ogb:{name}", self.out, "--root", self.folder.name]), 2)
+                self.assertIn(said, err.getvalue())
+            self.assertIs(torch.load, own)
 
     def test_graphs_of_ogb_and_pyg(self):
         atoms = [np.array([[5, 1], [6, 1]]), np.array([[6, 0], [6, 1], [5, 1]])]
