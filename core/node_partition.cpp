@@ -16,7 +16,7 @@ NodePartition::NodePartition(Communicator ranks, std::vector<std::int64_t> rows,
     check(count == 0 || num_nodes_ % alignment == 0,
           "[node_partition] the first node of a rank must be a multiple of ", alignment, ", got ", num_nodes_,
           " for rank ", rank, ": cut the rows at multiples of ", alignment);
-    if (rank == ranks_.rank()) first_row_ = count == 0 ? 0 : num_nodes_;
+    if (rank == ranks_.rank()) first_row_ = num_nodes_;
     num_nodes_ += count;
   }
 }

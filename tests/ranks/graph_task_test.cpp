@@ -207,5 +207,14 @@ TEST(TrainRankGraphs, RowsOfAnyNumber) {
   }
 }
 
+TEST(TrainRankGraphs, NodesOfRanksFollowEachOther) {
+  for (const int empty : {0, ranks().size() - 1}) {
+    std::vector<std::int64_t> rows(static_cast<std::size_t>(ranks().size()), 8);
+    rows[static_cast<std::size_t>(empty)] = 0;
+    const std::int64_t before = 8 * (ranks().rank() - (empty < ranks().rank()));
+    EXPECT_EQ(NodePartition(ranks(), rows).first_row(), before) << "rank " << empty << " has no nodes";
+  }
+}
+
 }  // namespace
 }  // namespace rodeo
