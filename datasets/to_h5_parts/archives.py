@@ -100,11 +100,14 @@ def from_graphgallery_npz(file, name):
 
 def from_heterophilous_npz(file, name):
     """Reads an archive of Platonov et al. (ICLR 2023): each edge once, masks [splits, nodes]."""
-    src, dst = np.asarray(file["edges"]).T
+    edges = np.asarray(file["edges"])
+    if edges.ndim != 2 or edges.shape[1] != 2:
+        raise BadSource(f"edges must have a row of two nodes for each edge, got {edges.shape}")
+    src, dst = edges.T
     kept = src != dst
     return {"src": np.concatenate([src, dst[kept]]), "dst": np.concatenate([dst, src[kept]]), "name": name,
             "num_nodes": len(file["node_labels"]), "x": file["node_features"], "y": file["node_labels"],
-            "masks": [np.ascontiguousarray(file[f"{part}_masks"].T) for part in ("train", "val", "test")]}
+            "masks": [np.ascontiguousarray(np.atleast_2d(file[f"{part}_masks"]).T) for part in ("train", "val", "test")]}
 
 
 def from_scipy_npz(file, name):

@@ -5,7 +5,7 @@ import re
 import numpy as np
 
 from .common import MASKS, BadSource, array, mask
-from .write import check_rows, prepare_nodes, put, put_nodes, write_file
+from .write import check_masks, check_rows, prepare_nodes, put, put_nodes, write_file
 
 NODE_KEYS = {"x": ("x", "feat", "features"), "y": ("y", "label", "labels")}
 
@@ -95,6 +95,8 @@ def write_hetero(path, *, name, types, edges, target=None, regression=False, mul
                  "node_names": None} | store
         check_rows(store["num_nodes"], (), features=store["x"], labels=store["y"], **dict(zip(MASKS, store["masks"] or ())))
         ready[kind] = prepare_nodes(regression=regression and kind == target, multi_label=multi_label, **store)
+        if store["masks"]:
+            check_masks(store["masks"], ready[kind]["y"], "nodes")
     for (source, relation, end), ids in edges.items():
         for kind in (source, end):
             if kind not in types:

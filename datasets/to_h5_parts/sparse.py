@@ -12,10 +12,14 @@ def triplets(path):
     """(node, feature, value) of JSON {node: [feature, ...]} or {node: {feature: value}}, or of a table with the columns node,
     feature and optionally value, in this order."""
     if path.endswith(".json"):
-        with open(path, encoding="utf-8") as file:
+        with open(path, encoding="utf-8-sig") as file:
             rows = json.load(file)
+        expected = "expected an object {node: [feature, ...]}"
         if not isinstance(rows, dict):
-            raise BadSource("expected an object {node: [feature, ...]}")
+            raise BadSource(expected)
+        for node, row in rows.items():
+            if not isinstance(row, (list, dict)):
+                raise BadSource(f"{expected}, node '{node}' has {row}")
         return [(node, str(feature), row[feature] if isinstance(row, dict) else 1) for node, row in rows.items()
                 for feature in row]
     columns = list(read_csv(path, ",;\t ").items())
@@ -35,6 +39,8 @@ def sparse_features(path, ids):
     columns; others are numbered in ascending order."""
     with reading(path):
         rows = triplets(path)
+        if not rows:
+            raise BadSource("no node has a feature")
         place = {text: i for i, text in enumerate(ids)}
         unknown = next((node for node, _, _ in rows if node not in place), None)
         if unknown is not None:

@@ -25,8 +25,8 @@ def without_reverse(src, dst):
 def as_features(x):
     """float16 and float32 as they are; integers, bools and doubles as float32."""
     x = np.asarray(x)
-    if x.dtype.kind not in "biuf":
-        raise BadSource(f"features must be numbers, got {x.dtype}")
+    if x.dtype.kind not in "biuf" or x.ndim != 2:
+        raise BadSource(f"features must be numbers, a row of them for each node or edge, got {x.dtype} {x.shape}")
     if x.dtype not in (np.float16, np.float32):
         with np.errstate(over="ignore"):
             x = x.astype(np.float32)
@@ -58,6 +58,27 @@ def check_sparse(num_nodes, num_features, x_csr):
         (np.diff(indptr) >= 0).all()
     if not good or (indices.size and not 0 <= indices.min() <= indices.max() < (num_features or 2**31)):
         raise BadSource(f"sparse features are no CSR matrix of {num_nodes} rows and {num_features or 'some'} columns")
+    if not np.isfinite(data).all():
+        raise BadSource(f"sparse features must be finite numbers, one is {data[~np.isfinite(data)][0]}")
+
+
+def check_masks(masks, y, of):
+    """Three masks of one shape, [rows] or [rows, splits], of 0 and 1, which share no row; rows in them have labels."""
+    masks = [np.asarray(mask) for mask in masks]
+    shapes = [mask.shape for mask in masks]
+    if len(set(shapes)) > 1 or len(shapes[0]) > 2:
+        raise BadSource(f"the masks must be [{of}] or [{of}, splits], all of one shape, got {', '.join(map(str, shapes))}")
+    for name, mask in zip(MASKS, masks):
+        if not np.isin(mask, (0, 1)).all():
+            raise BadSource(f"{name} must have 0 and 1 only")
+    parts = [mask.astype(bool).reshape(len(mask), -1) for mask in masks]
+    for one, other in ((0, 1), (0, 2), (1, 2)):
+        if (both := np.argwhere(parts[one] & parts[other])).size:
+            raise BadSource(f"{MASKS[one]} and {MASKS[other]} both have row {both[0][0]}, of split {both[0][1]}")
+    if y is not None and y.ndim == 1 and y.dtype.kind == "i":
+        unlabelled = np.flatnonzero(np.logical_or.reduce(parts).any(1) & (y < 0))
+        if unlabelled.size:
+            raise BadSource(f"row {unlabelled[0]} is in the split and has no label")
 
 
 def lines_of(what, names, count):
@@ -147,6 +168,8 @@ def write(path, *, src, dst, num_nodes, name, x=None, x_csr=None, y=None, masks=
     src, dst = np.asarray(src).ravel(), np.asarray(dst).ravel()
     if edge_weight is not None:
         edge_weight = np.asarray(edge_weight, np.float32).ravel()
+    if num_nodes < 1:
+        raise BadSource("it has no nodes")
     rows, of, prefix = (num_nodes, "nodes", "") if graph_ptr is None else (len(graph_ptr) - 1, "graphs", "graph_")
     check_rows(num_nodes, (src, dst, edge_weight, edge_attr), features=x)
     check_rows(rows, (), of, labels=y, **dict(zip(MASKS, masks or ())))
@@ -160,6 +183,8 @@ def write(path, *, src, dst, num_nodes, name, x=None, x_csr=None, y=None, masks=
         if nodes["y"].max() > 1:
             raise BadSource("some graphs have no class: leave them out")
         nodes["y"] = nodes["y"].astype(np.int8)[:, None]
+    if masks:
+        check_masks(masks, nodes["y"], of)
 
     def fill(file):
         file.attrs["rodeo_schema"] = np.int64(1)

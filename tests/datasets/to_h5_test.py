@@ -91,6 +91,19 @@ class ToH5(unittest.TestCase):
         both = self.check(to_h5.from_pyg(data), undirected=True)
         self.assertEqual(both["edge_index"].shape, (2, 8))
 
+    def test_what_validate_would_refuse_is_not_written(self):
+        graph, two = {"src": SRC, "dst": DST, "num_nodes": 4, "name": "g", "x": X, "y": [0, 1, 0, 1]}, np.eye(4, 2, dtype=bool)
+        for change, text in (({"x": np.ones((4, 2, 2))}, "a row of them for each node"),
+                             ({"masks": [MASKS[0], MASKS[0], MASKS[2]]}, "train_mask and val_mask both have row 0"),
+                             ({"masks": [two[:, 0], two, two]}, "all of one shape"),
+                             ({"masks": [MASKS[0] * 2, MASKS[1], MASKS[2]]}, "train_mask must have 0 and 1 only"),
+                             ({"masks": list(MASKS), "y": [0, -1, 1, 0]}, "row 1 is in the split and has no label"),
+                             ({"x": None, "x_csr": (range(5), [0] * 4, [1, 1, np.nan, 1])}, "must be finite numbers, one is nan"),
+                             ({"src": [], "dst": [], "num_nodes": 0, "x": X[:0], "y": []}, "it has no nodes")):
+            with self.assertRaisesRegex(to_h5.BadSource, text):
+                to_h5.write(self.out, **graph | change)
+            self.assertFalse(os.path.exists(self.out))
+
     def test_links_stay_and_only_files_are_replaced(self):
         graph = {"src": SRC, "dst": DST, "num_nodes": 4, "name": "four"}
         os.symlink("real.h5", self.out)
@@ -402,7 +415,7 @@ class ToH5(unittest.TestCase):
         put = self.put
         nodes, edges = put("n.csv", "id,views,partner\n7,99,no\n5,3,yes\n9,4,no\n"), put("e.csv", "id_1,id_2\n7,5\n9,7\n")
         want = [[0, 1, 0, 1], [0, 0, 0, 0], [1, 0, 0, 0]]  # nodes 7, 5, 9
-        for path in (put("f.json", '{"7": [3, 1], "9": [0], "5": []}'), put("g.json", '{"9": {"0": 1}, "7": {"1": 1, "3": 1}}'),
+        for path in (put("f.json", '\ufeff{"7": [3, 1], "9": [0], "5": []}'), put("g.json", '{"9": {"0": 1}, "7": {"1": 1, "3": 1}}'),
                      put("f.csv", "node_id,feature_id\n9,0\n7,3\n7,1\n"), put("g.csv", "n;f;v\n9;0;1\n7;3;1\n7;1;1.0\n")):
             self.assertEqual(to_h5.main(["--nodes", nodes, "--edges", edges, "--sparse-features", path, "--columns",
                                          "label=partner", self.out]), 0)
@@ -413,7 +426,8 @@ class ToH5(unittest.TestCase):
                 np.testing.assert_array_equal(file["edge_index"], [[0, 2], [1, 0]])
                 self.assertEqual((file.attrs["num_features"], file.attrs["class_names"]), (4, "no\nyes"))
         for path, text in ((put("b.json", "[1]"), "expected an object"), (put("c.json", '{"8": [1]}'), "'8' is no id of the nodes"),
-                           (put("d.json", "{"), "damaged"), (put("b.csv", "a\n1\n"), "expected the columns node, feature")):
+                           (put("d.json", "{"), "damaged"), (put("i.json", '{"7": 3}'), "node '7' has 3"), (put("n.json", "{}"), "no node has"),
+                           (put("h.csv", "n,f\n"), "no node has a feature"), (put("v.csv", "n,f,v\n7,0,x\n"), "column 'v' must be numbers, got 'x'"), (put("b.csv", "a\n1\n"), "expected the columns node, feature")):
             with unittest.mock.patch("sys.stderr", io.StringIO()) as err:
                 self.assertEqual(to_h5.main(["--nodes", nodes, "--edges", edges, "--sparse-features", path, self.out]), 2)
             self.assertTrue(err.getvalue().startswith(f"to_h5.py: {path}: ") and text in err.getvalue(), err.getvalue())
