@@ -174,6 +174,7 @@ Dataset read_matrix_market_graph(const std::string& path, bool undirected, bool 
   const MatrixMarket matrix = read_matrix_market(path);
   check(matrix.rows == matrix.cols, path, ": a graph needs a square matrix, got ", matrix.rows, " x ",
         matrix.cols);
+  check(matrix.rows > 0, path, ": has 0 rows: expected one for each node");
   Dataset out;
   out.name = stem_of(path);
   out.num_nodes = matrix.rows;

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 #include <limits>
 #include <vector>
 
@@ -227,18 +225,9 @@ MatrixMarket parse_matrix_market(std::string_view text, const std::string& name)
 }
 
 MatrixMarket read_matrix_market(const std::string& path) {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  const fs::file_status status = fs::status(path, error);
-  check(status.type() != fs::file_type::not_found, path, ": no such file");
-  check(!fs::is_directory(status), path, ": is a directory, not a Matrix Market file");
-  std::ifstream file(path, std::ios::binary);
-  check(file.is_open(), path, ": cannot be opened for reading");
-  const std::uintmax_t bytes = fs::file_size(path, error);
-  check(!error, path, ": cannot be read: ", error.message());
-  std::string text(static_cast<std::size_t>(bytes), '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  check(file.gcount() == static_cast<std::streamsize>(text.size()), path, ": cannot be read whole");
+  TextLines lines(path);
+  std::string text;
+  for (std::string_view line; lines.next(line);) (text += line) += '\n';
   return parse_matrix_market(text, path);
 }
 

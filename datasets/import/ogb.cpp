@@ -74,12 +74,15 @@ void read_labels(const std::string& path, Dataset& out) {
     }
   }
   const auto rows = static_cast<std::int64_t>(width == 0 ? 0 : y.size() / width);
-  check(rows == out.num_nodes, path, ": has ", rows, " nodes, expected ", out.num_nodes);
+  check(rows > 0 && rows == out.num_nodes, path, ": has ", rows, " nodes, expected ", out.num_nodes);
   if (width > 1) {
     out.num_classes = static_cast<std::int64_t>(width);
     out.y = Tensor::from(y, {rows, out.num_classes}).to(DType::kU8);
   } else {
-    out.num_classes = std::max<std::int64_t>(1, 1 + (y.empty() ? 0 : *std::max_element(y.begin(), y.end())));
+    const std::int64_t most = *std::max_element(y.begin(), y.end());
+    check(most < std::max(rows, std::int64_t{65536}), path, ": the largest class is ", most, ", of ", rows,
+          " nodes: expected classes 0, 1, 2 and so on");
+    out.num_classes = std::max<std::int64_t>(1, 1 + most);
     out.y = Tensor::from(y);
   }
 }
@@ -213,6 +216,7 @@ Dataset read_ogb_csv(const std::string& folder, bool undirected) {
         is_binary ? ", but one in OGB's binary form" : "", is_binary ? kByPackage : "");
   const std::optional<std::int64_t> nodes = read_count(raw);
   Dataset out = read_edge_list(edges, {.undirected = undirected, .nodes = nodes.value_or(-1)});
+  check(out.num_edges() > 0, edges, ": is empty: expected a line for each edge");
   out.name = name_of(folder);
   if (const std::string path = find(raw, "node-feat"); !path.empty()) read_features(path, out);
   if (const std::string path = find(raw, "node-label"); !path.empty()) read_labels(path, out);

@@ -201,6 +201,12 @@ TEST(DatasetsImport, OgbFolders) {
   put(root + "/raw/node-label.csv.gz", "0\nnan\n0\n1\n");
   EXPECT_EQ(split_error("1\n"), ": node 1 has no label");
   const std::string by = ": `rodeo_data import ogb:NAME --root FOLDER` reads it by the Python package ogb";
+  put(root + "/raw/node-label.csv.gz", "0\n1\n70000\n1\n");
+  EXPECT_ERROR(read_ogb_csv(root, false),
+               root +
+                   "/raw/node-label.csv.gz: the largest class is 70000, of 4 nodes: "
+                   "expected classes 0, 1, 2 and so on");
+  put(root + "/raw/node-label.csv.gz", "0\n1\n0\n1\n");
   put(root + "/split/time/train.pt", "");
   std::filesystem::remove(root + "/split/time/train.csv.gz");
   EXPECT_ERROR(read_ogb_csv(root, false),

@@ -141,11 +141,14 @@ TEST(DatasetsMatrixMarket, AnnouncedSizesTakeNoMemory) {
 TEST(DatasetsMatrixMarket, Files) {
   const TempDir dir;
   EXPECT_ERROR(read_matrix_market(dir / "none.mtx"), dir / "none.mtx" + ": no such file");
-  EXPECT_ERROR(read_matrix_market(dir / ""), dir / "" + ": is a directory, not a Matrix Market file");
+  EXPECT_ERROR(read_matrix_market(dir / ""), dir / "" + ": is a directory, not a text file");
   std::ofstream(dir / "a.mtx") << banner("pattern general") << "2 2 1\n2 3\n";
   EXPECT_ERROR(read_matrix_market(dir / "a.mtx"), dir / "a.mtx" + ": line 3: column 3 is outside [1, 2]");
   std::ofstream(dir / "b.mtx") << banner("pattern general") << "2 2 1\n2 1\n";
   expect_entries(read_matrix_market(dir / "b.mtx"), {1}, {0}, {});
+  std::ofstream(dir / "c.mtx")
+      << "\xef\xbb\xbf%%MatrixMarket matrix coordinate pattern general\r2 2 1\r2 1\r";
+  expect_entries(read_matrix_market(dir / "c.mtx"), {1}, {0}, {});
 }
 
 struct MatrixFile {
