@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 
@@ -82,7 +83,13 @@ void DatasetReader::check_trainable() const {
   for (int i = 0; i < 3; ++i) {
     if (parts[i]->numel() > 0) continue;
     if (!random_) fail(file_.path(), ": ", mask_name(i, column_), " has no node");
-    fail(file_.path(), ": split ", options_.split, " leaves no node for ", kNames[i]);
+    const auto none = [](const Tensor& y) {
+      const std::vector<std::int64_t> labels = y.to_vector<std::int64_t>();
+      return std::all_of(labels.begin(), labels.end(), [](std::int64_t label) { return label < 0; });
+    };
+    const bool unlabelled = out_.y.dtype() == DType::kI64 && out_.y.rank() == 1 && none(out_.y);
+    fail(file_.path(), ": split ", options_.split, " leaves no node for ", kNames[i],
+         unlabelled ? ", because /y is negative for all nodes, which means unlabelled" : "");
   }
 }
 

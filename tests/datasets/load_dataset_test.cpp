@@ -267,6 +267,10 @@ TEST_P(DatasetsLoadTo, EveryContradictionIsNamed) {
       {": attribute num_classes must be in [1, 2^31 - 1], got 0", [](Parts& p) { p.num_classes = 0; }},
 
       {": split 98/1/1 leaves no node for val", [](Parts&) {}, {.need = Need::kTraining, .split = "98/1/1"}},
+      {": split 60/20/20 leaves no node for train, because /y is negative for all nodes, which means "
+       "unlabelled",
+       [](Parts& p) { p.y = Tensor::full({6}, -1, DType::kI64); },
+       {.need = Need::kTraining, .split = "60/20/20"}},
       {": /y is missing: split 60/20/20 needs labels", [](Parts& p) { p.y = {}; }, {.split = "60/20/20"}},
   };
   const TempDir dir;

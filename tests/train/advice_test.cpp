@@ -76,7 +76,8 @@ TEST(TrainRunNotes, EdgesOfTheRules) {
     const char* note;              // the largest class has 0.25
   };
   constexpr const char* kLate =
-      "not converged: the best epoch is {} of 200. Try more --epochs or a larger --lr";
+      "not converged: the best epoch is {} of 200. Try more --epochs, a larger --lr or another "
+      "--normalize-features";
   const std::vector<Case> cases = {
       {200, 190, 0.5, 0.5, 1, ""},
       {200, 191, 0.5, 0.5, 1, kLate},
@@ -115,6 +116,19 @@ TEST(TrainRunNotes, EdgesOfTheRules) {
     summary.stopped = true;
     EXPECT_TRUE(run_notes(task, summary, options).empty());
   }
+}
+
+TEST(TrainRunNotes, OneClassIsNothingToLearn) {
+  NodeTask task;
+  task.num_classes = 3, task.majority = 1, task.majority_class = 0;
+  task.label = Tensor::zeros({1}, DType::kI64);
+  TrainSummary summary;
+  summary.epochs = summary.best_epoch = 200;
+  summary.best = summary.last = {.train = 1, .val = 1, .test = 1, .val_loss = 0};
+  const std::vector<Note> notes = run_notes(task, summary, {});
+  ASSERT_EQ(notes.size(), 1);
+  EXPECT_EQ(notes[0].text(),
+            "nothing to learn: all of the test nodes are of one class. Look at the labels, or at --split");
 }
 
 TEST(TrainRunNotes, ChanceOfEachMetric) {

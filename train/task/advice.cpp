@@ -47,6 +47,9 @@ std::vector<Note> run_notes(const NodeTask& task, const TrainSummary& s, const T
   const double guess = classes ? std::log(static_cast<double>(task.num_classes)) : Statistics::kNone;
   const auto late = std::max(1, static_cast<int>(kLateEpochs * o.epochs));
   const bool is_late = s.epochs == o.epochs && s.best_epoch > s.epochs - late;
+  if (chance >= 1)
+    return {{"nothing to learn", ": all of the test nodes are of one class",
+             "Look at the labels, or at --split"}};
   if (ends_at_chance && s.last.val_loss > 2 * guess)
     return {{"diverged",
              fmt::format(
@@ -68,7 +71,8 @@ std::vector<Note> run_notes(const NodeTask& task, const TrainSummary& s, const T
   }
   if (!is_late) return {};
   return {{"not converged", fmt::format(": the best epoch is {} of {}", s.best_epoch, s.epochs),
-           "Try more --epochs or a larger --lr"}};
+           o.task == TaskKind::kGraph ? "Try more --epochs or a larger --lr"
+                                      : "Try more --epochs, a larger --lr or another --normalize-features"}};
 }
 
 }  // namespace rodeo
