@@ -82,6 +82,8 @@ def load(source, options):
             raise
         except Exception as error:  # packages raise errors of many types
             text = str(error).split("\n", 1)[0]
+            if isinstance(error, ImportError) and error.name:
+                raise BadSource(f"the package needs another one (pip install {error.name.split('.')[0]}): {text}") from error
             raise BadSource(f"the package cannot load it: {type(error).__name__}: {text}") from error
     if source.endswith((".graphml", ".graphml.gz", ".gml", ".gml.gz")):
         return from_graphml(source, columns=parse_roles(options.columns), features=options.feature_columns,

@@ -153,6 +153,21 @@ class ToH5(unittest.TestCase):
         several = np.array([[0, 1, 1], [1, 1, 0], [0, 0, 0], [1, 0, 0]])
         np.testing.assert_array_equal(self.check(to_h5.from_ogb(Dataset(several)))["y"], several)
 
+    def test_errors_of_packages_are_sentences(self):
+        def broken(kind):
+            def make(root):
+                raise kind
+            return make
+
+        fake = types.SimpleNamespace(__name__="torch_geometric.datasets", Half=broken(ModuleNotFoundError("No module", name="scipy.io")),
+                                     Odd=broken(RuntimeError("first line\nsecond")), End=broken(EOFError("EOF when reading")))
+        with unittest.mock.patch.dict(sys.modules, {"torch_geometric": types.SimpleNamespace(), "torch_geometric.datasets": fake}):
+            for name, said in (("Half", "the package needs another one (pip install scipy): No module"),
+                               ("Odd", "cannot load it: RuntimeError: first line\n"), ("End", "EOFError: EOF when"), ("None", "no dataset None")):
+                with unittest.mock.patch("sys.stderr", io.StringIO()) as err:
+                    self.assertEqual(to_h5.main([f"pyg:{name}", self.out]), 2)
+                self.assertIn(said, err.getvalue())
+
     @unittest.skipUnless(torch, "PyTorch is not installed")
     def test_files_of_the_package_ogb(self):
         class Dataset:  # loads its files as ogb 1.3.6 does, which torch.load refuses since PyTorch 2.6
