@@ -44,6 +44,8 @@ if [ "$builder" -ge 12 ]; then
   done
 fi
 
+# Paths below this folder are relative for the compiler cache, which serves equal sources in another folder, such as a release's.
+export CCACHE_BASEDIR=$PWD CCACHE_COMPILERCHECK=content
 work=$PWD/build-wheel
 env=$work/env-3.$builder
 [ -x "$env/bin/pip" ] || "${found[$builder]}" -m venv "$env"
