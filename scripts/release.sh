@@ -4,8 +4,8 @@
 # rodeo-VERSION.tar.gz has the sources, and the parts are built from what it holds:
 #   packages   rodeo_*.deb and librodeo-dev_*.deb, for this distribution, by scripts/build_packages.sh
 #   wheel      rodeo_gnn-*.whl, by scripts/build_wheel.sh
-# --cpu: without CUDA code; else nvcc is needed. Tests: scripts/check_packages.sh, which needs root rights and debootstrap, and
-# scripts/check_wheel.py. What cannot be tested here is named.
+# --cpu, or where there is no nvcc: without CUDA code. Tests: scripts/check_packages.sh, which needs root rights and debootstrap, and
+# scripts/check_wheel.py. The last lines say what was left out.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 fail() { echo "release.sh: $*" >&2; exit 1; }
@@ -29,7 +29,15 @@ heading=$(grep -m 1 '^## ' CHANGELOG.md)
 
 mkdir -p dist
 tree=$PWD/dist/rodeo-$version
-untested=()
+left_out=()
+if [ -n "${flags[*]}" ]; then
+  left_out+=("CUDA code, by --cpu")
+elif ! command -v nvcc >/dev/null && [ -z "${CUDACXX:-}" ] && ! [ -x /usr/local/cuda/bin/nvcc ]; then
+  flags=(--cpu)
+  left_out+=("CUDA code: there is no nvcc")
+elif ! nvidia-smi -L >/dev/null 2>&1; then
+  left_out+=("training on a GPU: there is none")
+fi
 
 # Unpacked always in the same folder, where the compiler cache knows it.
 rm -rf "$tree" dist/rodeo-*.tar.gz
@@ -44,7 +52,7 @@ run_packages() {
   if [ "$(id -u)" = 0 ] && command -v debootstrap >/dev/null; then
     "$tree/scripts/check_packages.sh" dist
   else
-    untested+=("packages: scripts/check_packages.sh needs root rights and debootstrap")
+    left_out+=("the test of the packages, scripts/check_packages.sh: it needs root rights and debootstrap")
   fi
 }
 run_wheel() {
@@ -52,6 +60,7 @@ run_wheel() {
   (cd "$tree" && scripts/build_wheel.sh "${flags[@]}")
   mv "$tree"/dist/*.whl dist
   "$tree/scripts/check_wheel.py" --wheel dist/*.whl --torch=
+  left_out+=("the wheel beside PyTorch, with other Pythons than $(python3 -V), and in other systems: scripts/check_wheel.py")
 }
 
 times=
@@ -66,5 +75,5 @@ shopt -s nullglob
 sha256sum -- *.tar.gz *.deb *.whl >SHA256SUMS
 printf '\n%s' "$times"
 du -h -- *.tar.gz *.deb *.whl
-for reason in "${untested[@]}"; do echo "not tested: $reason"; done
+for reason in "${left_out[@]}"; do echo "left out: $reason"; done
 echo "dist/SHA256SUMS has the checksums of $(wc -l <SHA256SUMS) files of rodeo $version ($(git describe --always --dirty))"
