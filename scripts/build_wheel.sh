@@ -45,7 +45,7 @@ if [ "$builder" -ge 12 ]; then
 fi
 
 # Paths below this folder are relative for the compiler cache, which serves equal sources in another folder, such as a release's.
-export CCACHE_BASEDIR=$PWD CCACHE_COMPILERCHECK=content
+export CCACHE_BASEDIR=$PWD CCACHE_COMPILERCHECK=content CCACHE_SLOPPINESS=pch_defines,time_macros
 work=$PWD/build-wheel
 env=$work/env-3.$builder
 [ -x "$env/bin/pip" ] || "${found[$builder]}" -m venv "$env"
@@ -75,7 +75,8 @@ build_hdf5() {  # a static library for shared ones
 real=${architectures//;/-real;}  # machine code for all; the last one without -real has PTX, too
 rm -rf "$work/raw" "$work/repaired" "$work/unpacked"
 pip wheel -q --no-deps --no-build-isolation -w "$work/raw" ./python -C build-dir="$work/build" \
-  -C cmake.define.RODEO_CUDA=$cuda -C "cmake.define.CMAKE_CUDA_ARCHITECTURES=$real" -C "cmake.define.RODEO_OLDER_PYTHONS=$older" \
+  -C cmake.define.RODEO_UNITY=ON -C cmake.define.RODEO_PCH=ON -C cmake.define.RODEO_CUDA=$cuda \
+  -C "cmake.define.CMAKE_CUDA_ARCHITECTURES=$real" -C "cmake.define.RODEO_OLDER_PYTHONS=$older" \
   -C cmake.define.RODEO_HDF5_LIBRARY="$work/hdf5/lib/libhdf5.a" -C cmake.define.RODEO_HDF5_INCLUDE_DIR="$work/hdf5/include"
 wheel=$(ls "$work"/raw/*.whl)
 [ "$lowest" = "$builder" ] || wheel=$work/raw/$(wheel tags --remove --python-tag "cp3$lowest" --abi-tag abi3 "$wheel")
