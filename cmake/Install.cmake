@@ -49,7 +49,12 @@ install(PROGRAMS datasets/to_h5.py DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT
 install(DIRECTORY datasets/to_h5_parts DESTINATION ${CMAKE_INSTALL_DATADIR}/rodeo/scripts COMPONENT commands
         PATTERN "__pycache__" EXCLUDE)
 
+file(RELATIVE_PATH libraries_from_bin /prefix/${CMAKE_INSTALL_BINDIR} /prefix/${CMAKE_INSTALL_LIBDIR}/rodeo)
 install(TARGETS ${commands} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT commands)
+if(RODEO_SHARED_COMMANDS)
+  install(TARGETS rodeo_commands LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/rodeo COMPONENT commands)
+  set_target_properties(${commands} PROPERTIES INSTALL_RPATH $ORIGIN/${libraries_from_bin})
+endif()
 install(TARGETS rodeo_h5_check RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/rodeo COMPONENT commands)
 
 # Documents keep their places, so that their links work; tests/installed_test.sh follows them.
@@ -113,6 +118,7 @@ set(CPACK_DEBIAN_COMMANDS_PACKAGE_NAME rodeo)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION TRUE)
 set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
 set(CPACK_DEBIAN_COMMANDS_PACKAGE_SHLIBDEPS ON)  # finds the shared libraries that the commands need
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR})  # has that of RODEO_SHARED_COMMANDS
 # OpenBLAS with OpenMP shares its thread pool with the library's own loops.
 set(CPACK_DEBIAN_COMMANDS_PACKAGE_DEPENDS "libopenblas0-openmp | libopenblas0")
 set(CPACK_DEBIAN_COMMANDS_PACKAGE_SUGGESTS "librodeo-dev, python3-h5py, python3-numpy")  # to_h5.py needs the Python packages

@@ -14,7 +14,8 @@ folder=$(realpath "${1:-dist}")
 # Paths below the folder are relative for the compiler cache, which serves equal sources in another folder, such as a container's.
 cache="env;CCACHE_SLOPPINESS=pch_defines,time_macros;CCACHE_COMPILERCHECK=content;CCACHE_BASEDIR=$PWD;ccache"
 cmake -S . -B build-packages -G Ninja "-DCMAKE_CXX_COMPILER_LAUNCHER=$cache" -DCMAKE_CUDA_COMPILER_LAUNCHER=ccache -DRODEO_PCH=ON \
-  -DRODEO_NATIVE=OFF -DRODEO_MPI=OFF -DRODEO_PYTHON=OFF -DRODEO_TESTS=OFF -DCMAKE_POSITION_INDEPENDENT_CODE=ON "${cuda[@]}" |
+  -DRODEO_NATIVE=OFF -DRODEO_MPI=OFF -DRODEO_PYTHON=OFF -DRODEO_TESTS=OFF -DCMAKE_POSITION_INDEPENDENT_CODE=ON \
+  -DRODEO_SHARED_COMMANDS=ON "${cuda[@]}" |
   grep Backends
 cmake --build build-packages --target commands rodeo_h5_check
 cpack -G DEB --config build-packages/CPackConfig.cmake -B build-packages/packages >/dev/null

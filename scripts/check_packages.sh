@@ -78,6 +78,7 @@ step "a graph is generated and checked, as another user" user \
 step "train_gcn, 5 epochs" user 'train_gcn a.h5 --epochs 5 --device cpu --export w.safetensors'
 step "train_gat, 5 epochs" user 'train_gat a.h5 --epochs 5 --device cpu'
 step "rodeo_predict, rodeo_gradcheck" user 'rodeo_predict --dataset a.h5 --weights w.safetensors --device cpu; rodeo_gradcheck --layer gcn --dataset a.h5 --device cpu'
+[ -n "$native" ] || step "commands share the code of the library" user '[ -z "$(find /usr/bin -name "train_*" -size +1M -o -name "rodeo_*" -size +1M)" ]'
 if [ -n "$native" ]; then
   echo "skipped: packages for this processor alone need not run on one without AVX"
 elif command -v qemu-x86_64-static >/dev/null; then
