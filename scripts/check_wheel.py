@@ -147,9 +147,8 @@ def main():
     pythons = options.pythons.split(",")
     rows = []
     with tempfile.TemporaryDirectory(prefix="rodeo-wheel-") as folder:
-        wheel = options.wheel or call([os.path.join(ROOT, "scripts/build_wheel.sh"), "--pythons", options.pythons,
-                                       *["--cpu"] * options.cpu]).split()[-1]
-        wheel = os.path.join(ROOT, wheel)
+        build = [os.path.join(ROOT, "scripts/build_wheel.sh"), "--pythons", options.pythons, *["--cpu"] * options.cpu]
+        wheel = os.path.abspath(options.wheel) if options.wheel else os.path.join(ROOT, call(build).split()[-1])
         say("wheel:", os.path.basename(wheel), f"{os.path.getsize(wheel) / 1e6:.1f} MB")
         check_binaries(wheel, pythons[0], folder)
         for root in filter(None, options.roots.split(",")):

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# scripts/release.sh refuses what is no release, before it builds anything: release_test.sh ROOT    exit code 77 means skipped
+# scripts/release.sh refuses what is no release, before it builds anything; scripts/check_wheel.py finds a wheel from any folder:
+#   release_test.sh ROOT    exit code 77 means skipped
 set -euo pipefail
 root=$1
 git -C "$root" rev-parse HEAD >/dev/null 2>&1 || { echo "skipped: not a git clone"; exit 77; }
@@ -22,3 +23,7 @@ sed -i 's/__version__ = .*/__version__ = "9.9.9"/' python/rodeo/_version.py && c
 refused "python/rodeo/_version.py has another version"
 cp "$root/python/rodeo/_version.py" python/rodeo && sed -i '0,/^## .*/s//## 9.9.9/' CHANGELOG.md && commit
 refused "CHANGELOG.md begins with '## 9.9.9'"
+cd "$dir"
+python3 -c 'import zipfile; zipfile.ZipFile("a.whl", "w").close()'
+if "$root/scripts/check_wheel.py" --wheel a.whl >out 2>&1; then echo "FAILED: a wheel with nothing inside passed"; exit 1; fi
+grep -q "a.whl has no list of licences" out || { cat out; echo "FAILED: check_wheel.py did not read a.whl"; exit 1; }
