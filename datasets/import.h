@@ -102,8 +102,8 @@ void set_target(HeteroDataset& dataset, const std::string& type);
 /// type, "entity", and a relation for each name; characters that a name may not have become "_".
 HeteroDataset read_triples(const std::string& path);
 
-/// An unpacked OGB folder of several node types, as ogbn-mag: raw/num-node-dict.csv.gz, triplet-type-list.csv.gz,
-/// relations/SOURCE___NAME___TARGET/edge.csv.gz, node-feat/TYPE/node-feat.csv.gz,
+/// An unpacked OGB folder of several node types, as ogbn-mag: raw/num-node-dict.csv.gz,
+/// triplet-type-list.csv.gz, relations/SOURCE___NAME___TARGET/edge.csv.gz, node-feat/TYPE/node-feat.csv.gz,
 /// node-label/TYPE/node-label.csv.gz and split/SCHEME/TYPE/{train,valid,test}.csv.gz; also without .gz.
 HeteroDataset read_ogb_hetero(const std::string& folder);
 /// Whether an OGB folder has several node types.

@@ -50,7 +50,7 @@ Hdf5File::Hdf5File(const std::string& path) : path_(path) {
              ::close(*open);
              delete open;
            }};
-  check(H5Fis_hdf5(path.c_str()) > 0, path, ": is not an HDF5 file");
+  check(H5Fis_hdf5(path.c_str()) > 0, path, ": is not an HDF5 file: `rodeo_data import` converts others");
   id_ = own(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
   check_call(*id_, path, ": is truncated or damaged");
 }

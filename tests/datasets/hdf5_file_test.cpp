@@ -259,11 +259,13 @@ TEST(DatasetsHdf5File, WhatIsNoHdf5FileIsNamed) {
   EXPECT_ERROR(Hdf5File(dir / "."), dir / ".: is a directory, not an HDF5 file");
   EXPECT_ERROR(Hdf5File("/dev/null"), "/dev/null: is not a regular file");
   write_bytes(dir / "empty.h5", "");
-  EXPECT_ERROR(Hdf5File(dir / "empty.h5"), dir / "empty.h5: is not an HDF5 file");
+  EXPECT_ERROR(Hdf5File(dir / "empty.h5"),
+               dir / "empty.h5: is not an HDF5 file: `rodeo_data import` converts others");
   std::string noise;
   for (std::uint64_t i = 0; i < 5000; ++i) noise += static_cast<char>(random_word(3, 0, i));
   write_bytes(dir / "noise.h5", noise);
-  EXPECT_ERROR(Hdf5File(dir / "noise.h5"), dir / "noise.h5: is not an HDF5 file");
+  EXPECT_ERROR(Hdf5File(dir / "noise.h5"),
+               dir / "noise.h5: is not an HDF5 file: `rodeo_data import` converts others");
   write_bytes(dir / "signed.h5", "\x89HDF\r\n\x1a\n" + noise);
   EXPECT_EQ(
       test::error_of([&] { Hdf5File(dir / "signed.h5"); }).find(dir / "signed.h5: is truncated or damaged"),
