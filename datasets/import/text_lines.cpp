@@ -67,6 +67,8 @@ bool TextLines::next(std::string_view& line) {
   if (++line_ > 1) return true;
   check(!line.starts_with("\xff\xfe") && !line.starts_with("\xfe\xff"), path_,
         ": is UTF-16: save it as UTF-8");
+  check(!line.starts_with("version https://git-lfs"), path_,
+        ": is a pointer of Git LFS, not the file itself: fetch it by git lfs pull");
   if (line.starts_with("\xef\xbb\xbf")) line.remove_prefix(3);
   return true;
 }

@@ -114,6 +114,8 @@ TEST(DatasetsImport, WhatIsNoTextIsNamed) {
             ": line 2: has a zero byte: this is no text, or UTF-16 text: save the file as UTF-8");
   for (const std::string mark : {"\xff\xfe", "\xfe\xff"})
     EXPECT_EQ(error(mark + "0"), ": is UTF-16: save it as UTF-8");
+  EXPECT_EQ(error("version https://git-lfs.github.com/spec/v1\noid sha256:41\nsize 17\n"),
+            ": is a pointer of Git LFS, not the file itself: fetch it by git lfs pull");
   for (const std::string nothing : {"", "\n\n", "# a\n", "\xef\xbb\xbf"})
     EXPECT_EQ(error(nothing), ": has no edges: expected lines 'source destination'");
   put(path, "# a\n");
