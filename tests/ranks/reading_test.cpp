@@ -59,13 +59,13 @@ TrainOptions options_of(const std::string& path, FeaturesOn on) {
 }
 
 TEST(TrainRankReading, BatchesReadAFileOnce) {
+  if (ranks().size() == 1) GTEST_SKIP() << "one rank reads the whole file once, whatever the scaling";
   const std::string path = make_file();
   const int hosts = ranks_of_host(ranks()).hosts;
   const auto file = static_cast<double>(std::filesystem::file_size(path));
   // Labels, masks, and chunks that have edges of two ranks.
   const double by_each = 2 << 20, features = 9.6e6;
   for (const FeaturesOn on : {FeaturesOn::kDevice, FeaturesOn::kHost, FeaturesOn::kPeers}) {
-    if (on == FeaturesOn::kPeers && ranks().size() == 1) continue;
     SCOPED_TRACE(name(on));
     TrainOptions options = options_of(path, on);
     options.normalize_features = FeatureScaling::kNone;

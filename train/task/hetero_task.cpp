@@ -93,8 +93,9 @@ void check_widths(const HeteroDataset& dataset) {
           type.num_features, " columns, and ", dataset.types[0].name, " has ", dataset.types[0].num_features);
 }
 
-/// The scaled features of each type, of the rank's nodes, on the device; undefined for a type without. Without
-/// projections, those of all types as one input. Scales are those of `trained`, else chosen, from all nodes.
+/// The scaled features of each type, of the rank's nodes, on the device; undefined for a type without.
+/// Without projections, those of all types as one input. Scales are those of `trained`, else chosen, from all
+/// nodes.
 std::vector<HeteroInput> make_inputs(HeteroDataset& dataset, const HeteroGraph& graph,
                                      const TrainOptions& options, const TrainedTypes* trained,
                                      NodeTask& task) {
