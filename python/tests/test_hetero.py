@@ -117,12 +117,10 @@ def test_links_of_a_relation(more, tmp_path):
         result.predictions()
 
 
-def test_batches_over_ranks(graph):
-    given = {**OPTIONS, "batch": 8, "fanout": "3,2", "dropout": 0}
-    one, two = (rodeo.train(graph, model="rgcn", ranks=ranks, **given) for ranks in (0, 2))
+@pytest.mark.parametrize("batches", [{"batch": 8, "fanout": "3,2"}, {}], ids=["batches", "whole graph"])
+def test_training_over_ranks(graph, batches):
+    one, two = (rodeo.train(graph, model="rgcn", ranks=ranks, **{**OPTIONS, **batches, "dropout": 0}) for ranks in (0, 2))
     assert [epoch["loss"] for epoch in two.history] == pytest.approx([epoch["loss"] for epoch in one.history], rel=1e-3)
-    with pytest.raises(ValueError, match="--batch"):
-        rodeo.train(graph, model="rgcn", ranks=2, **OPTIONS)
 
 
 def test_links_of_all_relations():
