@@ -131,7 +131,12 @@ TEST_P(TrainHeteroTask, FeaturesAsTheyAreAreHeldOnce) {
   const std::int64_t bytes = 4 * data.num_nodes() * 10'000, before = memory_stats(device()).current;
   const NodeRun run = make_hetero_run(data, options, device());
   EXPECT_EQ(run.task.x.dim(0), data.num_nodes());
-  EXPECT_LT(run.task.convert_peak_bytes - before, bytes / 4 * 7);
+  std::int64_t largest = 0;
+  for (const Dataset& type : data.types) largest = std::max(largest, 4 * type.num_nodes * 10'000);
+  // A GPU has the largest type twice beside the result, as it was read and scaled; the host converts in
+  // place.
+  const std::int64_t beside = device().is_cuda() ? 2 * largest + bytes / 16 : bytes / 4 * 3;
+  EXPECT_LT(run.task.convert_peak_bytes - before, bytes + beside);
 }
 
 TEST_P(TrainHeteroTask, BatchesLearnTheSameInEveryRun) {

@@ -42,10 +42,11 @@ struct SpmvArgs {
 };
 
 /// The sum of the nonzeros [begin, begin + length) over `lanes` lanes, in each of them.
-template <int kDepth, class T, class Sum, class X>
+template <int kDepth, bool kInTurn, class T, class Sum, class X>
 __device__ Sum sum_of(const SpmvArgs<T, Sum>& args, const X& x, std::int64_t begin, int length, int place,
                       int lanes) {
-  const Sum sum = sum_terms<kDepth>(args.col, args.weight, x, begin, length, place, lanes);
+  const Sum sum = kInTurn ? sum_terms_in_turn<kDepth>(args.col, args.weight, x, begin, length, place, lanes)
+                          : sum_terms<kDepth>(args.col, args.weight, x, begin, length, place, lanes);
   __syncwarp();  // the lengths of a warp's rows differ
   return sum_over(sum, lanes);
 }
@@ -67,7 +68,7 @@ __device__ bool combine_pieces(const SpmvArgs<T, Sum>& args, int split, std::int
 }
 
 /// Warps [0, pieces) take a piece each, the others a residual row per team. x(column) is an element of x.
-template <int kDepth, class T, class Sum, class X>
+template <int kDepth, bool kInTurn, class T, class Sum, class X>
 __device__ void multiply(const SpmvArgs<T, Sum>& args, const ResidualBins& bins, std::int64_t warp,
                          const X& x) {
   const int lane = threadIdx.x % kWarp;
@@ -75,7 +76,7 @@ __device__ void multiply(const SpmvArgs<T, Sum>& args, const ResidualBins& bins,
   if (warp < plan.pieces) {
     const RodeView::Part piece = plan.piece(warp);
     const std::int32_t split = plan.piece_split[warp];
-    Sum sum = sum_of<kDepth>(args, x, piece.begin, piece.length, lane, kWarp);
+    Sum sum = sum_of<kDepth, kInTurn>(args, x, piece.begin, piece.length, lane, kWarp);
     const bool complete =
         split < 0 || combine_pieces(args, split, plan.index_of(piece, args.row_ptr), lane, sum);
     if (complete && lane == 0) args.y[piece.row] = static_cast<T>(sum);
@@ -85,7 +86,7 @@ __device__ void multiply(const SpmvArgs<T, Sum>& args, const ResidualBins& bins,
     const bool exists = at < teams.end;
     const RodeView::Part part = exists ? plan.residual(at) : RodeView::Part{};
     const int place = lane % teams.lanes;
-    const Sum sum = sum_of<kResidualInFlight>(args, x, part.begin, part.length, place, teams.lanes);
+    const Sum sum = sum_of<kResidualInFlight, false>(args, x, part.begin, part.length, place, teams.lanes);
     if (exists && place == 0) args.y[part.row] = static_cast<T>(sum);
   }
 }
@@ -95,7 +96,7 @@ template <class T, class Sum>
 __global__ void __launch_bounds__(kThreads)
     spmv_rode_kernel(const SpmvArgs<T, Sum> args, const ResidualBins bins) {
   const std::int64_t warp = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / kWarp;
-  multiply<kInFlight>(args, bins, warp, [&](std::int32_t column) { return __ldg(args.x + column); });
+  multiply<kInFlight, true>(args, bins, warp, [&](std::int32_t column) { return __ldg(args.x + column); });
 }
 
 // grid at most the resident blocks, block kStagedThreads. The warps of a block take work from all over the
@@ -122,9 +123,9 @@ __global__ void __launch_bounds__(kStagedThreads, kStagedBlocks)
   const auto element = [&](std::int32_t column) { return x[column]; };
   for (; warp < warps; warp += static_cast<int>(gridDim.x) * (kStagedThreads / kWarp))
     if (args.weight)
-      multiply<kStagedInFlight>(args, bins, warp, element);
+      multiply<kStagedInFlight, false>(args, bins, warp, element);
     else
-      multiply<kInFlight>(args, bins, warp, element);
+      multiply<kInFlight, false>(args, bins, warp, element);
 }
 
 }  // namespace

@@ -38,4 +38,31 @@ __device__ __forceinline__ Accumulator<T> sum_terms(const std::int32_t* col, con
   return sum;
 }
 
+/// sum_terms() where each element of x is asked for on a condition of its own, and its weight behind it. Long
+/// pieces of large graphs are faster so, short rows slower (docs/experiments/spmv.md).
+template <int kInFlight, class T, class X>
+__device__ __forceinline__ Accumulator<T> sum_terms_in_turn(const std::int32_t* col, const T* weight,
+                                                            const X& x, std::int64_t begin, int length,
+                                                            int place, int lanes) {
+  col += begin;
+  Accumulator<T> sum = 0;
+  for (int at = place; at < length; at += kInFlight * lanes) {
+    std::int32_t source[kInFlight];
+    Accumulator<T> term[kInFlight];
+#pragma unroll
+    for (int i = 0; i < kInFlight; ++i)
+      source[i] = at + i * lanes < length ? load_streaming(col + at + i * lanes) : -1;
+#pragma unroll
+    for (int i = 0; i < kInFlight; ++i) {
+      term[i] = 0;
+      if (source[i] < 0) continue;
+      term[i] = widen(x(source[i]));
+      if (weight) term[i] *= widen(load_streaming(weight + begin + at + i * lanes));
+    }
+#pragma unroll
+    for (int i = 0; i < kInFlight; ++i) sum += term[i];
+  }
+  return sum;
+}
+
 }  // namespace rodeo::kernels::cuda
