@@ -41,6 +41,11 @@ constexpr SpmvAlgorithm choose_spmv_algorithm(const RowLengths& lengths) {
   return even ? SpmvAlgorithm::kVector : SpmvAlgorithm::kRode;
 }
 
+/// Whether lanes of kRode's pieces ask for each element of x in turn: other warps hide that they wait.
+constexpr bool reads_x_in_turn(std::int64_t edges) {
+  return static_cast<double>(edges) >= SpmvRule::kStreamed;
+}
+
 constexpr int kSpmvStagedThreads = 1024;
 
 /// Resident blocks per multiprocessor of kRode's kernel that stages x in shared memory.

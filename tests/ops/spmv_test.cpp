@@ -178,6 +178,37 @@ TEST_P(OpsSpmv, LongRowsDoNotLoseTheirTerms) {
     EXPECT_NEAR(doubles(spmv(adj, x, {algorithm}))[1], want, 1e-3 * want) << algorithm;
 }
 
+// RoDe's kernel for graphs that fill a GPU.
+TEST_P(OpsSpmv, ManyEdges) {
+  const std::int64_t rows = 4096, degree = 1025;
+  ASSERT_TRUE(reads_x_in_turn(rows * degree));
+  std::vector<std::int64_t> row_ptr;
+  std::vector<std::int32_t> col;
+  std::vector<float> weights, xs;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    row_ptr.push_back(row * degree);
+    xs.push_back(static_cast<float>(row % 61) - 30);
+    for (std::int64_t k = 0; k < degree; ++k) {
+      col.push_back(static_cast<std::int32_t>((7 * row + 3 * k) % rows));
+      weights.push_back(static_cast<float>((row + k) % 5) - 2);
+    }
+  }
+  row_ptr.push_back(rows * degree);
+  const Adjacency adj({rows, rows, Tensor::from(row_ptr, device()), Tensor::from(col, device())});
+  const Tensor x = Tensor::from(xs, device()), weight = Tensor::from(weights, device());
+  std::vector<double> sums, weighted;  // of integers below 2^24: exact in f32
+  for (std::int64_t row = 0; row < rows; ++row) {
+    sums.push_back(0), weighted.push_back(0);
+    for (auto e = static_cast<std::size_t>(row * degree); e < static_cast<std::size_t>((row + 1) * degree);
+         ++e) {
+      const auto value = static_cast<double>(xs[static_cast<std::size_t>(col[e])]);
+      sums.back() += value, weighted.back() += value * static_cast<double>(weights[e]);
+    }
+  }
+  EXPECT_EQ(doubles(spmv(adj, x, {SpmvAlgorithm::kRode})), sums);
+  EXPECT_EQ(doubles(spmv(adj, weight, x, {SpmvAlgorithm::kRode})), weighted);
+}
+
 TEST_P(OpsSpmv, InfinityAndNanPropagateAlongEdgesOnly) {
   const Adjacency adj = graph_with_lengths({0, 1, 1, 40, 2}, 1).to(device());
   const Adjacency far = Adjacency({3, 2, Tensor::from(std::vector<std::int64_t>{0, 1, 2, 2}),

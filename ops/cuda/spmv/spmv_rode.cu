@@ -92,11 +92,11 @@ __device__ void multiply(const SpmvArgs<T, Sum>& args, const ResidualBins& bins,
 }
 
 // grid warps / warps of a block, block kThreads.
-template <class T, class Sum>
+template <bool kInTurn, class T, class Sum>
 __global__ void __launch_bounds__(kThreads)
     spmv_rode_kernel(const SpmvArgs<T, Sum> args, const ResidualBins bins) {
   const std::int64_t warp = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / kWarp;
-  multiply<kInFlight, true>(args, bins, warp, [&](std::int32_t column) { return __ldg(args.x + column); });
+  multiply<kInFlight, kInTurn>(args, bins, warp, [&](std::int32_t column) { return __ldg(args.x + column); });
 }
 
 // grid at most the resident blocks, block kStagedThreads. The warps of a block take work from all over the
@@ -160,8 +160,10 @@ void spmv_rode(const Csr& a, const RodePlan& plan, const Tensor& weight, const T
                     dim3(kStagedThreads), static_cast<std::size_t>(bytes), args, bins,
                     static_cast<int>(a.cols), static_cast<int>(warps));
     }
-    launch("spmv_rode", y.device(), spmv_rode_kernel<T, Sum>,
-           dim3(static_cast<unsigned>(ceil_div(warps, kThreads / kWarp))), dim3(kThreads), 0, args, bins);
+    const auto kernel =
+        reads_x_in_turn(a.col.numel()) ? spmv_rode_kernel<true, T, Sum> : spmv_rode_kernel<false, T, Sum>;
+    launch("spmv_rode", y.device(), kernel, dim3(static_cast<unsigned>(ceil_div(warps, kThreads / kWarp))),
+           dim3(kThreads), 0, args, bins);
   });
 }
 
