@@ -18,8 +18,9 @@ namespace rodeo {
 struct HeteroState;
 
 /// A cheap shared handle on a heterogeneous graph. Nodes are sorted by type: node i of type t is column
-/// first_node(t) + i, and row first_row(t) + i where it is a destination. Its matrices are built at first use
-/// and kept; their plans, transposes and tuner choices are cached on them, as of any Adjacency.
+/// first_node(t) + i, and row first_row(t) + i - type(t).first_target where it is a destination. Its matrices
+/// are built at first use and kept; their plans, transposes and tuner choices are cached on them, as of any
+/// Adjacency.
 ///
 /// The *stack* has the nodes of each type, each of them once for each relation that begins there: these are
 /// next to one another. The *(target, relation) rows* have the destinations of each type, each of them once

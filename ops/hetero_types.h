@@ -38,7 +38,8 @@ struct ReadSources {
   Adjacency blocks;                   // [(target, relation), rows]
 };
 
-/// Node i of a relation has the number begin + i step.
+/// Node i of a relation has the number begin + i step; of its targets, i counts from their type's
+/// first_target.
 struct NodeNumbers {
   std::int64_t begin = 0, step = 0;
 };
