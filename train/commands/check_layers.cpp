@@ -80,6 +80,13 @@ BoundLayer make_gine(const Task& t, Random random) {
                         kEdgeFeatures, random, GinConvOptions{.train_eps = true});
 }
 
+/// Inputs of Convolution::convolve(); x is the initial one, too, for layers that read it.
+std::tuple<ConvGraph, Features, ConvCall> conv_inputs(const ConvGraph& graph, const Variable& x) {
+  ConvCall call;
+  call.initial = x;
+  return {graph, x, call};
+}
+
 constexpr LayerEntry kLayers[] = {
     {"linear", [](const Task& t,
                   Random random) { return bind<Linear>(t, std::tuple(t.x), t.in(), t.out, random, true); }},
@@ -120,13 +127,12 @@ constexpr LayerEntry kLayers[] = {
      }},
     {"gcn2",
      [](const Task& t, Random random) {
-       return bind<Gcn2Conv>(t, std::tuple(ConvGraph(t.normalized), Features(t.x), ConvCall{.initial = t.x}),
-                             t.in(), 0.1, 0.4, random);
+       return bind<Gcn2Conv>(t, conv_inputs(t.normalized, t.x), t.in(), 0.1, 0.4, random);
      }},
     {"pna",
      [](const Task& t, Random random) {
-       return bind<PnaConv>(t, std::tuple(ConvGraph(t.graph.adj), Features(t.x), ConvCall{}), t.in(), t.out,
-                            mean_log_degree(t.graph.adj), random);
+       return bind<PnaConv>(t, conv_inputs(t.graph.adj, t.x), t.in(), t.out, mean_log_degree(t.graph.adj),
+                            random);
      }},
     {"batch_norm",
      [](const Task& t, Random) {
