@@ -1,8 +1,5 @@
 #include "train/optimizer_registry.h"
 
-#include <fmt/ranges.h>
-
-#include <ranges>
 #include <utility>
 
 #include "core/error.h"
@@ -30,7 +27,9 @@ std::span<const OptimizerEntry> optimizer_registry() {
 }
 
 std::string optimizer_names(std::string_view separator) {
-  return fmt::to_string(fmt::join(kOptimizers | std::views::transform(&OptimizerEntry::name), separator));
+  std::string names;
+  for (const OptimizerEntry& entry : kOptimizers) names += str(names.empty() ? "" : separator, entry.name);
+  return names;
 }
 
 const OptimizerEntry& find_optimizer(std::string_view name) {

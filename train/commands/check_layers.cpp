@@ -1,8 +1,5 @@
 #include "train/commands/check_layers.h"
 
-#include <fmt/ranges.h>
-
-#include <ranges>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -149,7 +146,9 @@ std::span<const LayerEntry> layer_table() {
 }
 
 std::string layer_names() {
-  return fmt::to_string(fmt::join(kLayers | std::views::transform(&LayerEntry::name), ", "));
+  std::string names;
+  for (const LayerEntry& entry : kLayers) names += str(names.empty() ? "" : ", ", entry.name);
+  return names;
 }
 
 const LayerEntry& find_layer(std::string_view name) {

@@ -1,12 +1,10 @@
 #include "train/commands/completion.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
 #include <map>
-#include <ranges>
 
 #include "core/error.h"
 
@@ -40,7 +38,9 @@ std::vector<Word> words_of(const cxxopts::Options& options) {
 }
 
 std::string names(const std::vector<Word>& words) {
-  return fmt::to_string(fmt::join(words | std::views::transform(&Word::name), " "));
+  std::string all;
+  for (const Word& word : words) all += (all.empty() ? "" : " ") + word.name;
+  return all;
 }
 
 std::string function_name(std::string program) {
@@ -125,8 +125,11 @@ std::string zsh(const std::string& program, const std::vector<ModelTable>& table
     }
     models += fmt::format("    {}) _arguments{} ;;\n", table.model.empty() ? "*" : table.model, specs);
     if (tables.size() > 1 && &table == &tables.back())
-      models += fmt::format("    *) _arguments '--model=:NAME:({})' ;;\n",
-                            fmt::join(tables | std::views::transform(&ModelTable::model), " "));
+      models += fmt::format("    *) _arguments '--model=:NAME:({})' ;;\n", [&] {
+        std::string all;
+        for (const ModelTable& each : tables) all += (all.empty() ? "" : " ") + each.model;
+        return all;
+      }());
   }
   return fmt::format(R"(#compdef {0}
 # source <({0} --completion zsh)
