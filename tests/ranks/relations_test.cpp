@@ -110,6 +110,12 @@ TrainOptions options_of(TaskKind task) {
   return options;
 }
 
+TrainOptions whole_graph(TaskKind task) {
+  TrainOptions options = options_of(task);
+  options.batch = 0, options.fanout = "";
+  return options;
+}
+
 void expect_as_on_one_rank(const HeteroDataset& data, const TrainOptions& options,
                            double val_tolerance = 1e-3) {
   const test::Trained one = train(data, options, Communicator()), all = train(data, options, ranks());
@@ -154,9 +160,8 @@ TEST(TrainRankRelations, TheWholeGraphTrainsAsOnOneRank) {
   for (const std::string_view model : {"rgcn", "hetero-sage", "rgat", "hgt"})
     for (const TrunkNorm norm : {TrunkNorm::kNone, TrunkNorm::kBatch, TrunkNorm::kLayer}) {
       SCOPED_TRACE(str(model, ", norm ", name(norm)));
-      TrainOptions options = options_of(TaskKind::kNode);
+      TrainOptions options = whole_graph(TaskKind::kNode);
       options.model = model;
-      options.batch = 0, options.fanout = "";
       options.heads = 2, options.attention_dropout = 0;
       options.trunk.norm = norm;
       // A bias before batch norm has no gradient but rounding, which Adam scales to full steps: evaluations
@@ -166,16 +171,14 @@ TEST(TrainRankRelations, TheWholeGraphTrainsAsOnOneRank) {
 }
 
 TEST(TrainRankRelations, FeaturesAsTheyAreTrainAsOnOneRank) {
-  TrainOptions options = options_of(TaskKind::kNode);
-  options.batch = 0, options.fanout = "";
+  TrainOptions options = whole_graph(TaskKind::kNode);
   options.trunk.pre_linear = 0;
   expect_as_on_one_rank(synthesize_hetero({.preset = "igbh-tiny", .nodes = 600, .features = 8, .classes = 4}),
                         options);
 }
 
 TEST(TrainRankRelations, LinksOfTheWholeGraphTrainAsOnOneRank) {
-  TrainOptions options = options_of(TaskKind::kLink);
-  options.batch = 0, options.fanout = "";
+  TrainOptions options = whole_graph(TaskKind::kLink);
   options.decoder = DecoderKind::kDistmult;
   expect_as_on_one_rank(test::knowledge(), options);
   options.decoder = DecoderKind::kDot, options.relation = "buys";
@@ -183,8 +186,7 @@ TEST(TrainRankRelations, LinksOfTheWholeGraphTrainAsOnOneRank) {
 }
 
 TEST(TrainRankRelations, DropoutLearns) {
-  TrainOptions options = options_of(TaskKind::kNode);
-  options.batch = 0, options.fanout = "";
+  TrainOptions options = whole_graph(TaskKind::kNode);
   options.dropout = 0.3, options.epochs = 30;
   options.lr = 0.02;
   const test::Trained all = train(small_mag(), options, ranks());

@@ -9,6 +9,7 @@
 #include "ops/convert.h"
 #include "ops/dense_csr.h"
 #include "ops/graph_hash.h"
+#include "ops/id_ranges.h"
 #include "train/task/rank_shard.h"
 
 namespace rodeo {
@@ -88,9 +89,7 @@ bool is_symmetric(const EdgeShard& shard, const Communicator& ranks) {
 /// count_one_way_edges() over ranks: asks the rank that has the reverse of an edge.
 std::int64_t one_way_edges(const EdgeShard& shard, Device device) {
   const Tensor target = edge_rows(Adjacency::trusted(shard.rows));  // numbered over the rank's rows
-  const auto first = static_cast<std::int32_t>(shard.nodes->first_row());
-#pragma omp parallel for if (target.numel() > kSerial)
-  for (std::int64_t e = 0; e < target.numel(); ++e) target.data<std::int32_t>()[e] += first;
+  number_ids(target, shard.nodes->first_row(), 1, target);          // over all
   const WeightedAdjacency reversed =
       sort_edges({shard.rows.col, target, {}}, shard.nodes->num_nodes(), device);
   const Edges asked = send_to_owners(*shard.nodes, reversed);
