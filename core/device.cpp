@@ -80,6 +80,10 @@ MemoryRoom memory_room(Device device) {
   return room;
 }
 
+void empty_cache() {
+  cuda::empty_cache();
+}
+
 void synchronize(Device device) {
   if (device.is_cuda()) cuda::synchronize(device);
 }

@@ -60,13 +60,7 @@ Context::Context(Device device) : device_(device) {
                  .l2_bytes = bytes(cudaDevAttrL2CacheSize),
                  .shared_bytes_per_block = bytes(cudaDevAttrMaxSharedMemoryPerBlockOptin),
                  .shared_bytes_per_multiprocessor = bytes(cudaDevAttrMaxSharedMemoryPerMultiprocessor)};
-
-  // The pool never returns memory to the driver, so that allocations in a training loop need no driver call.
-  cudaMemPool_t pool = nullptr;
-  std::uint64_t keep = UINT64_MAX;
-  check_cuda(cudaDeviceGetDefaultMemPool(&pool, device.index), "finding the memory pool");
-  check_cuda(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep),
-             "setting up the memory pool");
+  cuda::set_up_pool(device, stream_);
 }
 
 void Context::synchronize() const {

@@ -7,7 +7,11 @@
 #endif
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
+#include <mutex>
+#include <set>
+#include <vector>
 
 #include "core/context.h"
 #include "core/cuda/check.h"
@@ -18,6 +22,34 @@
 #include "core/memory_stats.h"
 
 namespace rodeo::cuda {
+namespace {
+
+// The devices for which a thread has a Context. Never destroyed.
+struct UsedDevices {
+  std::mutex mutex;
+  std::set<int> indices;
+};
+UsedDevices& used_devices() {
+  static UsedDevices* const all = new UsedDevices;
+  return *all;
+}
+
+// Streams in whose order this thread allocates and frees: those of its Contexts, and of make_stream().
+thread_local std::vector<cudaStream_t> own_streams;
+
+cudaMemPool_t pool_of(Device device) {
+  cudaMemPool_t pool = nullptr;
+  check_cuda(cudaDeviceGetDefaultMemPool(&pool, device.index), "finding the memory pool");
+  return pool;
+}
+
+std::int64_t read_pool(Device device, cudaMemPoolAttr which) {
+  std::uint64_t bytes = 0;
+  check_cuda(cudaMemPoolGetAttribute(pool_of(device), which, &bytes), "reading the memory pool");
+  return static_cast<std::int64_t>(bytes);
+}
+
+}  // namespace
 
 std::string pci_bus_id(Device device) {
   char text[32] = {};
@@ -35,14 +67,40 @@ MemoryRoom memory_room(Device device) {
   Context::of(device);
   std::size_t free = 0, total = 0;
   check_cuda(cudaMemGetInfo(&free, &total), "reading the free memory");
-  // The pool reserves memory that is free for new tensors.
-  cudaMemPool_t pool = nullptr;
-  std::uint64_t reserved = 0, used = 0;
-  check_cuda(cudaDeviceGetDefaultMemPool(&pool, device.index), "finding the memory pool");
-  check_cuda(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &reserved),
-             "reading the memory pool");
-  check_cuda(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used), "reading the memory pool");
-  return {static_cast<std::int64_t>(free + reserved - used), static_cast<std::int64_t>(total)};
+  const std::int64_t kept = pool_bytes(device) - read_pool(device, cudaMemPoolAttrUsedMemCurrent);
+  return {static_cast<std::int64_t>(free) + kept, static_cast<std::int64_t>(total)};
+}
+
+void set_up_pool(Device device, CUstream_st* stream) {
+  std::uint64_t keep = UINT64_MAX;
+  check_cuda(cudaMemPoolSetAttribute(pool_of(device), cudaMemPoolAttrReleaseThreshold, &keep),
+             "setting up the memory pool");
+  own_streams.push_back(stream);
+  const std::scoped_lock lock(used_devices().mutex);
+  used_devices().indices.insert(device.index);
+}
+
+std::int64_t pool_bytes(Device device) {
+  return read_pool(device, cudaMemPoolAttrReservedMemCurrent);
+}
+
+void empty_cache() {
+  // Only the streams of this thread: a wait for the device would break the capture of another thread.
+  cudaError_t status = cudaSuccess;
+  for (CUstream_st* stream : own_streams) {
+    cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+    if (status == cudaSuccess) status = cudaStreamIsCapturing(stream, &capture);
+    check(capture == cudaStreamCaptureStatusNone,
+          "[empty_cache] this thread captures a CUDA graph: call it after the capture");
+    if (status == cudaSuccess) status = cudaStreamSynchronize(stream);
+  }
+  const std::scoped_lock lock(used_devices().mutex);
+  for (const int index : used_devices().indices) {
+    cudaMemPool_t pool = nullptr;
+    if (status == cudaSuccess) status = cudaDeviceGetDefaultMemPool(&pool, index);
+    if (status == cudaSuccess) status = cudaMemPoolTrimTo(pool, 0);
+  }
+  if (status != cudaSuccess) cudaGetLastError();  // clear it: a device has failed, or this process was forked
 }
 
 void* allocate_on(CUstream_st* stream, std::size_t bytes) {
@@ -239,6 +297,7 @@ CUstream_st* make_stream(Device device) {
   check_cuda(cudaDeviceGetStreamPriorityRange(&least, &greatest), "reading the priorities of streams");
   cudaStream_t stream = nullptr;
   check_cuda(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, greatest), "creating a stream");
+  own_streams.push_back(stream);
   return stream;
 }
 

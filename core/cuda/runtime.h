@@ -20,6 +20,14 @@ std::string pci_bus_id(Device device);
 MemoryRoom memory_room(Device device);
 void synchronize(Device device);
 
+/// Makes the device's memory pool keep what is freed, so that allocations in a training loop need no driver
+/// call. `stream` is this thread's, for which empty_cache() waits.
+void set_up_pool(Device device, CUstream_st* stream);
+/// Bytes that the pool holds: those of live blocks, and what it keeps.
+std::int64_t pool_bytes(Device device);
+/// Returns what the pools keep to the driver (core/device.h).
+void empty_cache();
+
 /// Allocates in the order of `stream`. Returns null if the device is out of memory; throws Error otherwise.
 void* allocate_on(CUstream_st* stream, std::size_t bytes);
 /// Copies in the order of the CUDA side's stream. Waits for it if either side is the host.

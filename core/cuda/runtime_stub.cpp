@@ -27,6 +27,13 @@ void copy(void*, Device, const void*, Device, std::size_t) {
 void synchronize(Device) {
   absent();
 }
+void set_up_pool(Device, CUstream_st*) {
+  absent();
+}
+std::int64_t pool_bytes(Device) {
+  absent();
+}
+void empty_cache() {}
 void* allocate_pinned(std::size_t, Device) {
   absent();
 }

@@ -21,7 +21,7 @@ if "RODEO_H5_CHECK" not in _os.environ and _os.access(_h5_check, _os.X_OK):
 _waits = {} if {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME"} & set(_os.environ) else {
     "OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "1000"}
 _os.environ.update(_waits)
-from ._core import build_info, num_threads, set_num_threads  # noqa: E402
+from ._core import build_info, empty_cache, num_threads, set_num_threads  # noqa: E402
 
 for _name in _waits:
     del _os.environ[_name]
@@ -39,6 +39,6 @@ from .loader import NeighborLoader  # noqa: E402
 from .training import TrainResult, TrainResults, options, train  # noqa: E402
 
 __all__ = ["Dataset", "Graph", "GcnGraph", "HeteroGraph", "Model", "NeighborLoader", "NodeClassifier", "TrainResult", "TrainResults",
-           "__version__", "build_info", "dot_attention", "edge_softmax", "edge_sum", "gat_attention", "gatv2_attention", "gcn_norm", "gcn_propagate",
+           "__version__", "build_info", "dot_attention", "edge_softmax", "edge_sum", "empty_cache", "gat_attention", "gatv2_attention", "gcn_norm", "gcn_propagate",
            "load_model", "num_threads", "options", "sddmm", "segment_max", "segment_mean", "segment_min", "segment_sum",
            "set_num_threads", "spmm", "train"]

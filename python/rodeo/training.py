@@ -192,7 +192,8 @@ def train(dataset: Any, model: str = "gcn", *, task: Optional[str] = None, seeds
               rodeo.options(model, task) lists them. They have the command's ranges; errors are ValueError
 
     Ctrl-C ends training after the current epoch and raises KeyboardInterrupt; with checkpoint="folder" and
-    resume=True the next call goes on from there. Same seed, same device: same bits.
+    resume=True the next call goes on from there. Same seed, same device: same bits. The GPU memory that training took is
+    returned to the driver, as by rodeo.empty_cache().
     """
     dataset = dataset_of(dataset)
     _check_types(dataset, model)
@@ -333,8 +334,11 @@ def _train_until_left(dataset, model, given, gpus, ranks, callback):
     else:
         if gpus:
             given = {"device": "cuda", **given}
-        result = _core.train(dataset._core, model, _texts(given), report)
-        result["weights"] = {name: np.array(_frameworks.from_dlpack(w, None)) for name, w in result["weights"].items()}
-        result["logits"] = np.array(_frameworks.from_dlpack(result["logits"], None))
+        try:
+            result = _core.train(dataset._core, model, _texts(given), report)
+            result["weights"] = {name: np.array(_frameworks.from_dlpack(w, None)) for name, w in result["weights"].items()}
+            result["logits"] = np.array(_frameworks.from_dlpack(result["logits"], None))
+        finally:
+            _core.empty_cache()
         result["description"] = json.loads(result["description"])
     return TrainResult(history=history, seed=given["seed"], _origin=(dataset, given.get("device", "auto")), **result)

@@ -55,6 +55,7 @@ NB_MODULE(_core, m) {
   m.def("build_info", build_info);
   m.def("set_num_threads", set_num_threads, "count"_a);
   m.def("num_threads", num_threads);
+  m.def("empty_cache", empty_cache, nb::call_guard<nb::gil_scoped_release>());
   m.def("register_torch", register_torch, "tensor_type"_a, "empty"_a, "empty_like"_a, "uint8"_a,
         "current_stream"_a, "strided"_a, "code_of_dtype"_a, "dtype_of_code"_a, "exchange"_a.none());
   bind_arrays(m);

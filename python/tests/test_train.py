@@ -1,4 +1,5 @@
 """Datasets, rodeo.train and NodeClassifier."""
+import ctypes
 import os
 import signal
 import subprocess
@@ -110,6 +111,39 @@ def test_an_exception_in_a_callback_is_raised():
         rodeo.train(dataset, epochs=100, device="cpu", callback=stop)
     assert seen == [1, 2, 3]
     assert rodeo.train(dataset, epochs=2, device="cpu").epochs == 2
+
+
+def test_training_empties_the_cache_also_where_it_fails(monkeypatch):
+    edges, x, y, masks = small()
+    dataset = rodeo.Dataset(edges, x, y, **masks)
+    calls = []
+    monkeypatch.setattr(rodeo._core, "empty_cache", lambda: calls.append(len(calls)))
+    rodeo.train(dataset, epochs=2, device="cpu")
+    assert calls == [0]
+    with pytest.raises(ZeroDivisionError):
+        rodeo.train(dataset, epochs=2, device="cpu", callback=lambda epoch: 1 // 0)
+    assert calls == [0, 1]
+    assert rodeo.empty_cache() is None
+
+
+def test_memory_of_a_gpu_is_returned():
+    if not rodeo.build_info()["cuda_devices"]:
+        pytest.skip("no CUDA device: " + rodeo.build_info()["cuda_absence"])
+    driver, pool = ctypes.CDLL("libcuda.so.1"), ctypes.c_void_p()
+
+    def held(attribute):  # bytes of this process's memory pool: 5 are those of now, 6 the most
+        value = ctypes.c_uint64()
+        assert driver.cuMemPoolGetAttribute(pool, attribute, ctypes.byref(value)) == 0
+        return value.value
+
+    nodes = 20000
+    edges, x, y, masks = small(nodes)
+    dataset = rodeo.Dataset(edges, x, y, **masks)
+    rodeo.train(dataset, epochs=2, device="cuda")
+    assert driver.cuDeviceGetDefaultMemPool(ctypes.byref(pool), 0) == 0
+    before = held(5)
+    rodeo.train(dataset, epochs=2, device="cuda", hidden=4096)
+    assert held(6) - before > nodes * 4096 * 4 and held(5) - before < 2**26
 
 
 @pytest.mark.parametrize("ranks", [1, 2])

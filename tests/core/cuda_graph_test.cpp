@@ -54,6 +54,14 @@ TEST_F(CoreGraph, MemoryIsReusedWithinAndCounted) {
   EXPECT_EQ(memory_stats(cuda_device()).current, before);
 }
 
+TEST_F(CoreGraph, CacheIsNotEmptiedDuringACapture) {
+  EXPECT_ERROR(
+      CudaGraph::capture(cuda_device(), [] { empty_cache(); }),
+      "[cuda_graph] the work cannot be captured: [empty_cache] this thread captures a CUDA graph: call "
+      "it after the capture");
+  empty_cache();
+}
+
 TEST_F(CoreGraph, TensorsOutliveTheirGraphAndGraphsWhatWasDropped) {
   Tensor left, dropped = ones(100);
   add_tensors(dropped, dropped);

@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "core/cuda/runtime.h"
+#include "core/side_stream.h"
 #include "core/storage.h"
 #include "tests/support/devices.h"
 #include "tests/support/near.h"
@@ -47,6 +49,25 @@ TEST_P(CoreTensor, MemoryIsCountedAndReturned) {
   }
   EXPECT_EQ(memory_stats(device()).current, before);
   EXPECT_GE(memory_stats(device()).peak - before, 4000000);
+}
+
+TEST_P(CoreTensor, EmptyCacheReturnsWhatNoTensorUses) {
+  constexpr std::int64_t kBytes = 256 << 20;
+  empty_cache();
+  const Tensor kept = Tensor::full({1000}, 3, DType::kF32, device());
+  const auto held = [] { return device().is_cuda() ? cuda::pool_bytes(device()) : 0; };
+  const std::int64_t before = held();
+  Tensor::zeros({kBytes / 4}, DType::kF32, device());
+  EXPECT_GE(held() - before, device().is_cuda() ? kBytes : 0);
+  empty_cache();
+  EXPECT_LE(held(), before);
+  // So is memory of a stream beside that of the thread, and it is to be had again.
+  const SideStream side(device());
+  side.run([] { return Tensor::zeros({kBytes / 4}, DType::kF32, device()); });
+  EXPECT_GE(held() - before, device().is_cuda() ? kBytes : 0);
+  empty_cache();
+  EXPECT_LE(held(), before);
+  EXPECT_EQ(kept.to_vector<float>(), std::vector<float>(1000, 3));
 }
 
 TEST_P(CoreTensor, TooMuchMemoryIsAnErrorAndNoMore) {
