@@ -1,5 +1,6 @@
 /// attention_bench: milliseconds of attention over the edges of graphs, forward and with backward, fused and
-/// composed. Beside them is the multiple of the sum over neighbours of as many columns (spmm, forward).
+/// composed, and of the maximum over neighbours. Beside them is the multiple of the sum over neighbours of as
+/// many columns (spmm, forward).
 /// Results and gradients of some rows and columns are compared with f64 on the CPU before they are timed.
 /// GB/s counts the rows that edges read forward. Exit codes: 0; 2 for a bad option.
 #include <fmt/format.h>
@@ -20,6 +21,7 @@
 #include "core/version.h"
 #include "datasets/synthetic.h"
 #include "ops/attention.h"
+#include "ops/dense.h"
 #include "ops/gather_rows.h"
 #include "ops/gatv2_attention.h"
 #include "ops/select_rows.h"
@@ -39,7 +41,14 @@ struct Kind {
   std::string name;
   std::vector<Operand> operands;
   Variable (*run)(const Adjacency&, const std::vector<Variable>&, const AttentionOptions&);
+  bool has_forms = true;
 };
+
+Variable maximum(const Adjacency& adj, const Variable& x) {
+  const std::int64_t heads = x.dim(1), k = x.dim(2);
+  const Variable y = spmm(adj, reshape(x, {x.dim(0), heads * k}), {.reduce = Reduce::kMax});
+  return reshape(y, {adj.rows(), heads, k});
+}
 
 const std::vector<Kind>& all_kinds() {
   using V = const std::vector<Variable>&;
@@ -52,9 +61,10 @@ const std::vector<Kind>& all_kinds() {
       {"gatv2",
        {{Side::kRows, true}, {Side::kCols, true}, {Side::kNone, true}},
        [](A adj, V v, O o) { return gatv2_attention(adj, v[0], v[1], v[2], {}, o); }},
-      {"dot", {{Side::kRows, true}, {Side::kCols, true}, {Side::kCols, true}}, [](A adj, V v, O o) {
-         return dot_attention(adj, v[0], v[1], v[2], {}, {}, o);
-       }}};
+      {"dot",
+       {{Side::kRows, true}, {Side::kCols, true}, {Side::kCols, true}},
+       [](A adj, V v, O o) { return dot_attention(adj, v[0], v[1], v[2], {}, {}, o); }},
+      {"max", {{Side::kCols, true}}, [](A adj, V v, O) { return maximum(adj, v[0]); }, false}};
   return all;
 }
 
@@ -183,7 +193,7 @@ struct Table {
   void row(const NamedGraph& graph, const Sample& sample, const Kind& kind, const Heads& heads, DType dtype,
            AttentionForm form) {
     fmt::print("{:<16} {:<4} {:<6} {:>7} {:<9}", graph.name, name(dtype), kind.name,
-               fmt::format("{}x{}", heads.count, heads.k), name(form));
+               fmt::format("{}x{}", heads.count, heads.k), kind.has_forms ? name(form) : "-");
     std::fflush(stdout);
     try {
       const Work work = make_work(kind, graph.adj, heads, dtype, form);
@@ -225,12 +235,12 @@ cxxopts::Options describe_options() {
   const auto texts = [](const char* initial) { return cxxopts::value<Texts>()->default_value(initial); };
   const auto text = [](const char* initial) { return cxxopts::value<std::string>()->default_value(initial); };
   cxxopts::Options options("attention_bench",
-                           "Times attention over the edges of graphs, fused and composed.\n"
+                           "Times attention over the edges of graphs, fused and composed, and maxima.\n"
                            "Results are compared with float64 first. Lists are separated by commas.\n");
   options.set_width(110).custom_help("[options]").allow_unrecognised_options();
   auto add = options.add_options();
   add("graph", "Synthetic graphs: " + synthetic_preset_names(), texts("arxiv"), "LIST");
-  add("kinds", "gat, gatv2, dot", texts("gat,gatv2,dot"), "LIST");
+  add("kinds", "gat, gatv2, dot, max", texts("gat,gatv2,dot,max"), "LIST");
   add("heads", "Heads x columns of each", texts("1x128,4x32,8x8"), "LIST");
   add("dtypes", "f32, f16, bf16, f64", texts("f32"), "LIST");
   add("forms", "fused, composed, auto", texts("fused,composed"), "LIST");
@@ -246,7 +256,7 @@ void run(const cxxopts::ParseResult& parsed) {
     const std::size_t before = kinds.size();
     for (const Kind& kind : all_kinds())
       if (kind.name == wanted) kinds.push_back(kind);
-    check(kinds.size() > before, "--kinds must be of gat, gatv2, dot, got '", wanted, "'");
+    check(kinds.size() > before, "--kinds must be of gat, gatv2, dot, max, got '", wanted, "'");
   }
   std::vector<Heads> heads;
   for (const std::string& text : list(parsed, "heads")) heads.push_back(parse_heads(text));
@@ -266,7 +276,10 @@ void run(const cxxopts::ParseResult& parsed) {
     for (const DType dtype : dtypes)
       for (const Heads& h : heads)
         for (const Kind& kind : kinds)
-          for (const AttentionForm form : forms) table.row(graph, sample, kind, h, dtype, form);
+          for (const AttentionForm form : forms) {
+            table.row(graph, sample, kind, h, dtype, form);
+            if (!kind.has_forms) break;
+          }
   }
 }
 

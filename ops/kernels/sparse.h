@@ -61,8 +61,9 @@ RODEO_CUDA_KERNEL_IN(kSparse, spmm_cusparse,
                           const Tensor& x, const Tensor& y));
 
 // spmm.h, other reductions: shapes as above; there is at least one edge
-/// sign: 1 for the maximum, -1 for the minimum. arg: i32 of y's shape, or undefined. It receives the edge
-/// that attains each extremum, counted from the first edge of the row; -1 in a row without edges.
+/// sign: 1 for the maximum, -1 for the minimum. arg: i32 of y's shape, or undefined. It receives for the
+/// gradients the position in its row of the edge that attains each extremum, in a layout of the device's own
+/// (ops/cuda/spmm/row_positions.cuh).
 RODEO_KERNEL_IN(kSparse, spmm_minmax,
                 void(const Adjacency& adj, double sign, const Tensor& weight, const Tensor& x,
                      const Tensor& y, const Tensor& arg));

@@ -131,6 +131,34 @@ TEST_P(OpsSpmmReduce, OtherTypesAndHeads) {
   }
 }
 
+// Positions in a row take one byte to four.
+TEST_P(OpsSpmmReduce, PositionsOfAllSizes) {
+  for (const std::int64_t n : {1, 3, 8, 40}) {
+    const SparseCase lengths{
+        "lengths", [] {
+          return graph_with_lengths({0, 1, 255, 256, 257, 600, 65535, 65536, 65537}, 5000);
+        }};
+    for (const DType dtype : {DType::kF32, DType::kF16})
+      check_case(lengths, Shape{5000, n}, Shape{lengths.make().num_edges()}, dtype, device());
+  }
+}
+
+TEST_P(OpsSpmmReduce, ARowOfMoreThan2To24Edges) {
+  constexpr std::int32_t kCols = 1021, kBest = (1 << 24) + 7;
+  std::vector<std::int32_t> col(kBest + 300);
+  for (std::size_t e = 0; e < col.size(); ++e) col[e] = static_cast<std::int32_t>(e % (kCols - 1));
+  col[kBest] = kCols - 1;
+  const Tensor row_ptr = Tensor::from(std::vector{std::int64_t{0}, static_cast<std::int64_t>(col.size())});
+  const Adjacency adj = Adjacency({1, kCols, row_ptr, Tensor::from(col)}).to(device());
+  std::vector<float> x(kCols);
+  x.back() = 1;
+  const Variable in(Tensor::from(x, {kCols, 1}, device()), true);
+  spmm(adj, in, {.reduce = Reduce::kMax}).backward(Tensor::full({1, 1}, 3, DType::kF32, device()));
+  std::vector<double> dx(kCols);
+  dx.back() = 3;
+  EXPECT_TRUE(near(in.grad(), dx, 0, 0));
+}
+
 TEST_P(OpsSpmmReduce, TheSumIsTheDefault) {
   const Adjacency adj = graph_with_lengths({3, 0, 40}, 9).to(device());
   const Tensor x = random_tensor({9, 5}, DType::kF32, device());

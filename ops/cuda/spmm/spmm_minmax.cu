@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "ops/cuda/rode/row_reduction.cuh"
+#include "ops/cuda/spmm/row_positions.cuh"
 #include "ops/sparse/graph_plans.h"
 
 namespace rodeo::kernels::cuda {
@@ -23,6 +24,18 @@ struct Candidate {
     return value > other.value || (value == other.value && at < other.at);
   }
 };
+
+/// The larger one; NaN if one is.
+template <class Value>
+__device__ Value maximum(Value a, Value b) {
+  if constexpr (sizeof(Value) == 4) {
+    Value larger;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(larger) : "f"(a), "f"(b));
+    return larger;
+  } else {
+    return a != a || a > b ? a : b;
+  }
+}
 
 /// The best candidates of kVec columns of 16-bit values, two in a register.
 template <class T, int kVec>
@@ -43,15 +56,15 @@ struct CandidatePairs {
   __device__ static std::uint32_t twice(int position) {
     return static_cast<std::uint32_t>(position) * 0x10001u;
   }
-  /// Positions ascend, so that the first of equals stays.
+  /// Positions ascend, so that the first of equals stays. The position of a NaN is not known.
   __device__ void take_next(const Pack<T, kVec>& row, int position) {
 #pragma unroll
     for (int i = 0; i < kVec / 2; ++i) {
       const auto& next = reinterpret_cast<const Pair&>(row.value[2 * i]);
       const auto& now = reinterpret_cast<const Pair&>(best[i]);
-      // Greater or one of them NaN, and not the present one.
-      const std::uint32_t take = __hgtu2_mask(next, now) & __heq2_mask(now, now);
-      best[i] = (reinterpret_cast<const std::uint32_t&>(next) & take) | (best[i] & ~take);
+      const std::uint32_t take = __hgt2_mask(next, now);
+      const Pair larger = __hmax2_nan(now, next);
+      best[i] = reinterpret_cast<const std::uint32_t&>(larger);
       at[i] = (twice(position) & take) | (at[i] & ~take);
     }
   }
@@ -75,7 +88,7 @@ struct MinmaxArgs {
   Value sign;
   bool scaled;  // by sign or weights
   T* y;
-  std::int32_t* arg;         // [rows, k], or null
+  RowPositions arg;          // of [rows, k], or none
   Value* partial;            // [slots, k]
   std::int32_t* partial_at;  // [slots, k]
   std::int32_t* split_row;   // [split rows]
@@ -99,6 +112,12 @@ struct MinmaxRow : RowLanes<Tile, MinmaxArgs<typename Tile::T, typename Tile::Su
     const auto offset = static_cast<std::int32_t>(part.begin - args.row_ptr[part.row]);
 #pragma unroll
     for (int v = 0; v < kVec; ++v) best[v] = {-INFINITY, offset + first};
+    visit_all(part, offset, first, step);
+#pragma unroll
+    for (int v = 0; v < kVec; ++v)
+      if (best[v].value != best[v].value) best[v].at = offset + first_nan(part, first, step, v);
+  }
+  __device__ void visit_all(const RodeView::Part& part, std::int32_t offset, int first, int step) {
     if constexpr (kPairs > 0)
       if (!args.scaled && part.length <= Pairs::kMaxLength) return visit_pairs(part, offset, first, step);
     if (!args.scaled)
@@ -107,25 +126,43 @@ struct MinmaxRow : RowLanes<Tile, MinmaxArgs<typename Tile::T, typename Tile::Su
         for (int v = 0; v < kVec; ++v) take_next(v, widen(row.value[v]), offset + at);
       });
     for_each_row(part, first, step, [&](const Row& row, int at) {
-      Value factor = args.sign;
-      if (args.weight) factor *= widen(args.weight[(part.begin + at) * args.heads + head]);
+      const Value factor = factor_of(part.begin + min(at, part.length - 1));
 #pragma unroll
       for (int v = 0; v < kVec; ++v) take_next(v, factor * widen(row.value[v]), offset + at);
     });
   }
-  /// Calls f(row of x, position in the part), kEdgesInFlight rows at a time. Beyond the end it passes the
-  /// last row again, so that no load is conditional; it does not beat itself.
+  __device__ Value factor_of(std::int64_t edge) const {
+    return args.weight ? args.sign * widen(args.weight[edge * args.heads + head]) : args.sign;
+  }
+  /// Calls f(row of x, position in the part), kEdgesInFlight rows at a time; the columns of the next ones are
+  /// loaded before. Beyond the end it passes the last row again, so that no load is conditional; it does not
+  /// beat itself.
   template <class F>
   __device__ void for_each_row(const RodeView::Part& part, int first, int step, F&& f) const {
+    const std::int32_t* const col = args.col + part.begin;
+    const auto column_at = [&](int at) { return load_streaming(col + min(at, part.length - 1)); };
+    const auto* const x = reinterpret_cast<const char*>(args.x + column);
+    const auto row_bytes = static_cast<std::uint32_t>(args.k * sizeof(T));
+    std::int32_t from[kEdgesInFlight];
+#pragma unroll
+    for (int u = 0; u < kEdgesInFlight; ++u) from[u] = column_at(first + u * step);
     for (int at = first; at < part.length; at += kEdgesInFlight * step) {
       Row row[kEdgesInFlight];
 #pragma unroll
-      for (int u = 0; u < kEdgesInFlight; ++u) {
-        const std::int64_t from = load_streaming(args.col + part.begin + min(at + u * step, part.length - 1));
-        row[u] = *reinterpret_cast<const Row*>(args.x + from * args.k + column);
-      }
+      for (int u = 0; u < kEdgesInFlight; ++u)
+        row[u] = *reinterpret_cast<const Row*>(x + wide_product(from[u], row_bytes));
 #pragma unroll
-      for (int u = 0; u < kEdgesInFlight; ++u) f(row[u], min(at + u * step, part.length - 1));
+      for (int u = 0; u < kEdgesInFlight; ++u) from[u] = column_at(at + (kEdgesInFlight + u) * step);
+#pragma unroll
+      for (int u = 0; u < kEdgesInFlight; ++u) f(row[u], at + u * step);
+    }
+  }
+  /// The position in the part of the first NaN in a column that has one.
+  __device__ int first_nan(const RodeView::Part& part, int first, int step, int v) const {
+    for (int at = first;; at += step) {
+      const std::int64_t edge = part.begin + at;
+      const Value value = factor_of(edge) * widen(args.x[args.col[edge] * args.k + column + v]);
+      if (value != value) return at;
     }
   }
   /// 16-bit values without a factor: two in a register, as their positions in the part are.
@@ -135,10 +172,11 @@ struct MinmaxRow : RowLanes<Tile, MinmaxArgs<typename Tile::T, typename Tile::Su
 #pragma unroll
     for (int v = 0; v < kVec; ++v) best[v] = {pairs.value(v), offset + pairs.position(v)};
   }
-  /// Candidates of one lane come in the order of their positions, so that the first of equals stays.
+  /// Candidates of one lane come in the order of their positions, so that the first of equals stays. The
+  /// position of a NaN is not known.
   __device__ void take_next(int v, Value value, std::int32_t at) {
-    // Not <= is greater or one of them NaN.
-    if (!(value <= best[v].value) && best[v].value == best[v].value) best[v] = {value, at};
+    if (value > best[v].value) best[v].at = at;
+    best[v].value = maximum(best[v].value, value);
   }
   __device__ void take(int v, const Candidate<Value>& candidate) {
     if (candidate.beats(best[v])) best[v] = candidate;
@@ -162,7 +200,8 @@ struct MinmaxRow : RowLanes<Tile, MinmaxArgs<typename Tile::T, typename Tile::Su
     for (int v = 0; v < kVec; ++v)
       out.value[v] = static_cast<T>(best[v].at < 0 ? Value(0) : args.sign * best[v].value);
     *reinterpret_cast<Row*>(args.y + row * args.k + column) = out;
-    if (args.arg) write_positions(args.arg + row * args.k + column);
+    if (!args.arg.planes) return;
+    args.arg.store(row * args.k + column, positions().value, args.row_ptr[row + 1] - args.row_ptr[row]);
   }
   __device__ void write_partial(std::int64_t slot) const {
     if (!active) return;
@@ -170,13 +209,13 @@ struct MinmaxRow : RowLanes<Tile, MinmaxArgs<typename Tile::T, typename Tile::Su
 #pragma unroll
     for (int v = 0; v < kVec; ++v) out.value[v] = best[v].value;
     *reinterpret_cast<Pack<Value, kVec>*>(args.partial + slot * args.k + column) = out;
-    write_positions(args.partial_at + slot * args.k + column);
+    *reinterpret_cast<Pack<std::int32_t, kVec>*>(args.partial_at + slot * args.k + column) = positions();
   }
-  __device__ void write_positions(std::int32_t* to) const {
+  __device__ Pack<std::int32_t, kVec> positions() const {
     Pack<std::int32_t, kVec> out;
 #pragma unroll
     for (int v = 0; v < kVec; ++v) out.value[v] = best[v].at;
-    *reinterpret_cast<Pack<std::int32_t, kVec>*>(to) = out;
+    return out;
   }
 };
 
@@ -200,9 +239,11 @@ __global__ void combine_pieces_kernel(const MinmaxArgs<T, Value> args, std::int6
       const Candidate<Value> candidate{args.partial[from], args.partial_at[from]};
       if (candidate.beats(best)) best = candidate;
     }
-    const std::int64_t to = args.split_row[split] * args.k + column;
+    const std::int64_t row = args.split_row[split], to = row * args.k + column;
     args.y[to] = static_cast<T>(args.sign * best.value);
-    if (args.arg) args.arg[to] = best.at;
+    if (!args.arg.planes) continue;
+    const std::int32_t at[] = {best.at};
+    args.arg.store(to, at, args.row_ptr[row + 1] - args.row_ptr[row]);
   }
 }
 
@@ -213,6 +254,15 @@ __global__ void inverse_row_length_kernel(const std::int64_t* row_ptr, T* out, s
     const std::int64_t length = row_ptr[i + 1] - row_ptr[i];
     out[i] = length > 0 ? 1 / static_cast<T>(length) : T(0);
   }
+}
+
+/// dispatch_row_tile, with 16 lanes for a row where it is wide enough.
+template <class T, class F>
+void dispatch_minmax_tile(std::int64_t k, std::int64_t per_head, bool aligned, F&& f) {
+  constexpr int kVec = 16 / sizeof(T);
+  if constexpr (sizeof(T) < 8)
+    if (aligned && per_head % kVec == 0 && k > 8 * kVec) return f(RowTile<T, kVec, 16>{});
+  dispatch_row_tile<T>(per_head, aligned, f);
 }
 
 }  // namespace
@@ -235,12 +285,12 @@ void spmm_minmax(const Adjacency& adj, double sign, const Tensor& weight, const 
     args.sign = static_cast<Value>(sign);
     args.scaled = sign != 1 || weight.defined();
     args.y = device_data<T>(y);
-    args.arg = static_cast<std::int32_t*>(arg.raw());
+    args.arg = RowPositions(arg);
     const SplitRows split(plan, y.device(), args);
     Tensor partial_at;
     if (splits > 0) partial_at = Tensor::empty({plan.num_slots, k}, DType::kI32, y.device());
     args.partial_at = static_cast<std::int32_t*>(partial_at.raw());
-    dispatch_row_tile<T>(args.per_head, is_aligned(x) && is_aligned(y), [&]<class Tile>(Tile) {
+    dispatch_minmax_tile<T>(k, args.per_head, is_aligned(x) && is_aligned(y), [&]<class Tile>(Tile) {
       launch_reduction<Tile>("spmm_minmax", y.device(), minmax_kernel<Tile>, args);
     });
     launch("spmm_minmax", y.device(), combine_pieces_kernel<T, Value>, grid_for(splits * k, 256), dim3(256),
