@@ -1,4 +1,4 @@
-/// The dropout mask of attention weights, that of edge_dropout(), and prefetches.
+/// The dropout mask of attention weights, that of edge_dropout().
 #pragma once
 
 #include "ops/attention_types.h"
@@ -30,14 +30,6 @@ class EdgeMask {
   std::uint32_t row_ = 0, col_ = 0;
   Philox4 words_{};
 };
-
-/// Rows are prefetched for the edge that is this many edges ahead, usually one of a following row.
-constexpr std::int64_t kAhead = 8;
-template <class T>
-void prefetch(const T* from, std::int64_t count) {
-  for (std::int64_t j = 0; j < count; j += 64 / static_cast<std::int64_t>(sizeof(T)))
-    __builtin_prefetch(from + j);
-}
 
 template <class Sum>
 Sum leaky(Sum value, Sum slope) {

@@ -29,6 +29,14 @@ T multiply_add(T a, T b, T c) {
 #endif
 }
 
+/// Rows are prefetched for the edge that is this many edges ahead, usually one of a following row.
+constexpr std::int64_t kAhead = 8;
+template <class T>
+void prefetch(const T* from, std::int64_t count) {
+  for (std::int64_t j = 0; j < count; j += 64 / static_cast<std::int64_t>(sizeof(T)))
+    __builtin_prefetch(from + j);
+}
+
 /// Below this many elements one thread is faster than several.
 constexpr std::int64_t kSerial = 16384;
 
