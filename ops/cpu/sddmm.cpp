@@ -18,9 +18,10 @@ void sddmm_dot(const Adjacency& adj, const Tensor& weight, const Tensor& b1, con
     const auto* col = adj.csr().col.data<std::int32_t>();
     const T *x = b1.data<T>(), *z = b2.data<T>(), *w = data_or_null<T>(weight);
     T* s = out.data<T>();
-    const std::int64_t heads = b1.dim(1), k = b1.dim(2);
+    const std::int64_t heads = b1.dim(1), k = b1.dim(2), n = heads * k, edges = adj.num_edges();
     for_each_row_part(adj.csr(), heads * k, [=](std::int64_t row, std::int64_t begin, std::int64_t end) {
       for (std::int64_t e = begin; e < end; ++e) {
+        if (e + kAhead < edges) prefetch(z + col[e + kAhead] * n, n);
         const Accumulator<T> scale = w ? load(w[e]) : 1;
         for (std::int64_t h = 0; h < heads; ++h)
           s[e * heads + h] =
