@@ -37,8 +37,9 @@ Dataset read_edge_list(const std::string& path, const EdgeListOptions& options =
 Dataset read_matrix_market_graph(const std::string& path, bool undirected, bool weights);
 
 /// The unpacked folder of an OGB node property dataset (Hu et al., NeurIPS 2020): raw/edge.csv.gz and, if
-/// present, raw/num-node-list, node-feat, node-label and split/SCHEME/{train,valid,test}; also without .gz.
-/// Labels of several columns are 0 or 1. nan is an unlabelled node.
+/// present, raw/num-node-list, node-feat, edge-feat, node-label and split/SCHEME/{train,valid,test}; also
+/// without .gz. Features of an edge are those of its reverse, too, with `undirected`.
+/// Labels of several columns are 0 or 1. nan is a label that is not known.
 Dataset read_ogb_csv(const std::string& folder, bool undirected);
 
 /// A folder in the text format of the TU collection of graph data sets (Morris et al., "TUDataset", 2020),

@@ -38,12 +38,13 @@ std::string stem_of(const std::string& path) {
 }
 
 void make_undirected(Dataset& dataset) {
-  const bool weighted = dataset.edge_weight.defined();
+  const bool has_values = dataset.edge_weight.defined() || dataset.edge_attr.defined();
   const CooResult sorted = coo_to_csr(dataset.src, dataset.dst, dataset.num_nodes, dataset.num_nodes,
-                                      {.symmetrize = true, .edge_ids = weighted});
+                                      {.symmetrize = true, .edge_ids = has_values});
   dataset.src = edge_rows(sorted.adj);
   dataset.dst = sorted.adj.csr().col;
-  if (weighted) dataset.edge_weight = take(dataset.edge_weight, sorted.edge_ids, 1);
+  for (Tensor* values : {&dataset.edge_weight, &dataset.edge_attr})
+    if (values->defined()) *values = take(*values, sorted.edge_ids);
 }
 
 void drop_self_loops(Dataset& dataset) {
@@ -53,7 +54,7 @@ void drop_self_loops(Dataset& dataset) {
   for (std::int64_t e = 0; e < src.numel(); ++e)
     if (from[e] != to[e]) kept.push_back(e);
   const Tensor edges = Tensor::from(kept);
-  for (Tensor* array : {&dataset.src, &dataset.dst, &dataset.edge_weight})
+  for (Tensor* array : {&dataset.src, &dataset.dst, &dataset.edge_weight, &dataset.edge_attr})
     if (array->defined()) *array = take(*array, edges);
 }
 

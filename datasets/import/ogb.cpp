@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "datasets/import.h"
+#include "datasets/import/edges.h"
 #include "datasets/import/text_lines.h"
 
 namespace rodeo {
@@ -37,7 +38,8 @@ std::optional<std::int64_t> read_count(const fs::path& raw) {
   return nodes;
 }
 
-void read_features(const std::string& path, Dataset& out) {
+/// A row of numbers for each of `count` nodes or edges.
+Tensor read_rows(const std::string& path, std::int64_t count, const char* of) {
   TextLines lines(path);
   Fields fields;
   std::vector<float> x;
@@ -47,10 +49,14 @@ void read_features(const std::string& path, Dataset& out) {
     if (fields.size() != width) lines.wrong("expected ", width, " features, got ", fields.size());
     for (const std::string_view field : fields) x.push_back(static_cast<float>(lines.number(field)));
   }
-  out.num_features = static_cast<std::int64_t>(width);
   const auto rows = static_cast<std::int64_t>(width == 0 ? 0 : x.size() / width);
-  check(rows == out.num_nodes, path, ": has ", rows, " nodes, expected ", out.num_nodes);
-  out.x = Tensor::from(x, {rows, out.num_features});
+  check(rows == count, path, ": has ", rows, " ", of, ", expected ", count);
+  return Tensor::from(x, {rows, static_cast<std::int64_t>(width)});
+}
+
+void read_features(const std::string& path, Dataset& out) {
+  out.x = read_rows(path, out.num_nodes, "nodes");
+  out.num_features = out.x.dim(1);
 }
 
 void read_labels(const std::string& path, Dataset& out) {
@@ -63,8 +69,7 @@ void read_labels(const std::string& path, Dataset& out) {
     if (fields.size() != width) lines.wrong("expected ", width, " labels, got ", fields.size());
     for (const std::string_view field : fields) {
       if (field == "nan" || field == "NaN") {
-        if (width > 1) lines.wrong("one of several labels is missing: 0 or 1 expected");
-        y.push_back(-1);
+        y.push_back(width > 1 ? Dataset::kMissingLabel : -1);
         continue;
       }
       const double value = lines.number(field);  // 4 is also written 4.0
@@ -215,8 +220,11 @@ Dataset read_ogb_csv(const std::string& folder, bool undirected) {
   check(!edges.empty(), (raw / "edge.csv.gz").string(), ": no such file",
         is_binary ? ", but one in OGB's binary form" : "", is_binary ? kByPackage : "");
   const std::optional<std::int64_t> nodes = read_count(raw);
-  Dataset out = read_edge_list(edges, {.undirected = undirected, .nodes = nodes.value_or(-1)});
+  Dataset out = read_edge_list(edges, {.nodes = nodes.value_or(-1)});
   check(out.num_edges() > 0, edges, ": is empty: expected a line for each edge");
+  if (const std::string path = find(raw, "edge-feat"); !path.empty())
+    out.edge_attr = read_rows(path, out.num_edges(), "edges");
+  if (undirected) make_undirected(out);
   out.name = name_of(folder);
   if (const std::string path = find(raw, "node-feat"); !path.empty()) read_features(path, out);
   if (const std::string path = find(raw, "node-label"); !path.empty()) read_labels(path, out);

@@ -24,6 +24,12 @@ def masks_of(get):
     return None if absent else masks
 
 
+def edge_rows(values, edges):
+    """Edge features, [edges, n] where there is a number for each edge; None where there are none."""
+    values = array(values)
+    return values.reshape(edges, -1) if values is not None and values.size and len(values) == edges else values
+
+
 def from_pyg(data, name="pyg"):
     """Reads a torch_geometric Data or HeteroData, or any object with its attributes."""
     if hasattr(data, "node_types"):
@@ -35,9 +41,10 @@ def from_pyg(data, name="pyg"):
     else:
         raise BadSource("the Data has neither edge_index nor adj_t")
     out = {"src": src, "dst": dst, "num_nodes": int(data.num_nodes), "name": name}
-    for key, source in (("x", "x"), ("y", "y"), ("edge_weight", "edge_weight")):
-        if getattr(data, source, None) is not None:
-            out[key] = array(getattr(data, source))
+    for key in ("x", "y", "edge_weight"):
+        if getattr(data, key, None) is not None:
+            out[key] = array(getattr(data, key))
+    out["edge_attr"] = edge_rows(getattr(data, "edge_attr", None), len(out["src"]))
     if masks := masks_of(lambda key: getattr(data, key, None)):
         splits = max([m.shape[1] for m in masks if m.ndim == 2], default=0)
         if splits:  # WikiCS and others have one test set for many splits
@@ -47,7 +54,7 @@ def from_pyg(data, name="pyg"):
 
 
 def from_dgl(graph, name="dgl"):
-    """Reads a DGL graph, or any object with its methods. Features, labels and masks are node data."""
+    """Reads a DGL graph, or any object with its methods. Features, labels and masks are node data, features of edges edge data."""
     if len(getattr(graph, "canonical_etypes", ())) > 1 or len(getattr(graph, "ntypes", ())) > 1:
         return from_dgl_hetero(graph, name)
     src, dst = graph.edges()
@@ -57,6 +64,7 @@ def from_dgl(graph, name="dgl"):
         for source in sources:
             if source in data and key not in out:
                 out[key] = array(data[source])
+    out["edge_attr"] = edge_rows(getattr(graph, "edata", {}).get("feat"), len(out["src"]))
     if masks := masks_of(lambda key: data[key] if key in data else None):
         out["masks"] = masks
     return out
@@ -84,7 +92,7 @@ def from_ogb(dataset, name="ogb"):
         return from_dicts(graph, y, dataset.get_idx_split(), name)
     nodes, split = int(graph["num_nodes"]), dataset.get_idx_split()
     return {"src": graph["edge_index"][0], "dst": graph["edge_index"][1], "num_nodes": nodes, "name": name,
-            "x": graph.get("node_feat"), "y": y,
+            "x": graph.get("node_feat"), "y": y, "edge_attr": edge_rows(graph.get("edge_feat"), graph["edge_index"].shape[1]),
             "masks": [mask(array(split[part]), nodes) for part in ("train", "valid", "test")]}
 
 

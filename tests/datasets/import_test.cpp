@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "datasets/import/edges.h"
 #include "datasets/import/pickle.h"
 #include "tests/datasets/parts.h"
 #include "tests/support/cases.h"
@@ -176,6 +177,8 @@ TEST(DatasetsImport, OgbFolders) {
   EXPECT_EQ(read_ogb_csv(root + "/", true).num_edges(), 4);
   put(root + "/raw/node-label.csv.gz", "0,1\n1,1\n0,0\n1,0\n");
   EXPECT_TRUE(read_ogb_csv(root, false).multi_label());
+  put(root + "/raw/node-label.csv.gz", "0,1\n1,nan\n0,0\n1,0\n");
+  EXPECT_EQ(wide(read_ogb_csv(root, false).y), (Ids{0, 1, 1, Dataset::kMissingLabel, 0, 0, 1, 0}));
   put(root + "/raw/node-label.csv.gz", "0\n1\n");
   EXPECT_ERROR(read_ogb_csv(root, false), root + "/raw/node-label.csv.gz: has 2 nodes, expected 4");
   const auto label_error = [&](const std::string& text) {
@@ -186,8 +189,6 @@ TEST(DatasetsImport, OgbFolders) {
   EXPECT_EQ(label_error("0\n1\n0\n1e10\n"), ": line 4: expected a class, got '1e10'");
   EXPECT_EQ(label_error("0\n0.5\n0\n1\n"), ": line 2: expected a class, got '0.5'");
   EXPECT_EQ(label_error("0,1\n0,2\n0,0\n1,0\n"), ": line 2: expected 0 or 1, got '2'");
-  EXPECT_EQ(label_error("0,1\n0,nan\n0,0\n1,0\n"),
-            ": line 2: one of several labels is missing: 0 or 1 expected");
   put(root + "/raw/node-label.csv.gz", "0\n1\n0\n1\n");
   put(root + "/split/time/valid.csv.gz", "3\n4\n");
   EXPECT_ERROR(read_ogb_csv(root, false),
@@ -225,6 +226,35 @@ TEST(DatasetsImport, OgbFolders) {
                root + "/raw/edge.csv.gz: no such file, but one in OGB's binary form" + by);
   EXPECT_ERROR(read_ogb_csv(dir / ".", false),
                dir / ".: has no folder raw: expected an unpacked OGB dataset");
+}
+
+// ogbn-proteins has features of edges and none of nodes.
+TEST(DatasetsImport, OgbFoldersWithFeaturesOfEdges) {
+  const TempDir dir;
+  const std::string root = dir / "proteins", features = root + "/raw/edge-feat.csv.gz";
+  std::filesystem::create_directories(root + "/raw");
+  put(root + "/raw/edge.csv.gz", "2,1\n0,1\n2,2\n");
+  put(root + "/raw/num-node-list.csv.gz", "3\n");
+  put(root + "/raw/num-edge-list.csv.gz", "3\n");
+  put(features, "0.5,1\n0.25,2\n4,5\n");
+  Dataset d = read_ogb_csv(root, false);
+  EXPECT_FALSE(d.has_features());
+  EXPECT_EQ(d.edge_attr.shape(), (Shape{3, 2}));
+  EXPECT_EQ(d.edge_attr.to_vector<float>(), (std::vector<float>{0.5f, 1, 0.25f, 2, 4, 5}));
+  drop_self_loops(d);
+  EXPECT_EQ(d.num_edges(), 2);
+  EXPECT_EQ(d.edge_attr.to_vector<float>(), (std::vector<float>{0.5f, 1, 0.25f, 2}));
+  // The reverse of an edge has its features. Edges are sorted by source.
+  d = read_ogb_csv(root, true);
+  EXPECT_EQ(wide(d.src), (Ids{0, 1, 1, 2, 2}));
+  EXPECT_EQ(wide(d.dst), (Ids{1, 0, 2, 1, 2}));
+  EXPECT_EQ(d.edge_attr.to_vector<float>(), (std::vector<float>{0.25f, 2, 0.25f, 2, 0.5f, 1, 0.5f, 1, 4, 5}));
+  save_dataset(d, dir / "proteins.h5");
+  EXPECT_EQ(load_dataset(dir / "proteins.h5").edge_attr.to_vector<float>(), d.edge_attr.to_vector<float>());
+  put(features, "0.5,1\n0.25,2\n");
+  EXPECT_ERROR(read_ogb_csv(root, false), features + ": has 2 edges, expected 3");
+  put(features, "0.5,1\n0.25\n4,5\n");
+  EXPECT_ERROR(read_ogb_csv(root, false), features + ": line 2: expected 2 features, got 1");
 }
 
 TEST(DatasetsImport, TheTableReadsEveryFormat) {

@@ -150,8 +150,34 @@ class ToH5(unittest.TestCase):
         got = self.check(to_h5.from_ogb(Dataset(np.array([[0], [np.nan], [1], [1]]))))
         np.testing.assert_array_equal(got["y"], [0, -1, 1, 1])
         np.testing.assert_array_equal(got["val_mask"], [0, 0, 1, 0])
+        self.assertNotIn("edge_attr", got)
         several = np.array([[0, 1, 1], [1, 1, 0], [0, 0, 0], [1, 0, 0]])
         np.testing.assert_array_equal(self.check(to_h5.from_ogb(Dataset(several)))["y"], several)
+
+    def test_features_of_edges(self):
+        """ogbn-proteins has those alone; PyG's may be one number an edge. The reverse of an edge has its features."""
+        class Dataset:
+            def __init__(self, values):
+                self.values = values
+
+            def __getitem__(self, i):
+                return {"edge_index": np.array([SRC, DST]), "num_nodes": 4, "node_feat": None, "edge_feat": self.values}, np.eye(4, 3)
+
+            def get_idx_split(self):
+                return {"train": np.array([0]), "valid": np.array([2]), "test": np.array([3])}
+
+        got = self.check(to_h5.from_ogb(Dataset(X)))
+        self.assertNotIn("x", got)
+        np.testing.assert_array_equal(got["edge_attr"], X)
+        got = self.check(to_h5.from_ogb(Dataset(X)), undirected=True)
+        np.testing.assert_array_equal(got["edge_index"], [[0, 0, 1, 1, 2, 2, 3, 3], [1, 3, 0, 2, 1, 3, 0, 2]])
+        np.testing.assert_array_equal(got["edge_attr"], X[[0, 3, 0, 1, 1, 2, 3, 2]])
+        with self.assertRaisesRegex(to_h5.BadSource, "of different numbers: \\[4, 4, 3\\]"):
+            self.check(to_h5.from_ogb(Dataset(X[:3])))
+        pyg = types.SimpleNamespace(num_nodes=4, edge_index=Tensor([SRC, DST]), x=Tensor(X), edge_attr=Tensor([1, 2, 3, 4]))
+        np.testing.assert_array_equal(self.check(to_h5.from_pyg(pyg))["edge_attr"], [[1], [2], [3], [4]])
+        dgl = types.SimpleNamespace(edges=lambda: (Tensor(SRC), Tensor(DST)), num_nodes=lambda: 4, ndata={}, edata={"feat": Tensor(X)})
+        np.testing.assert_array_equal(self.check(to_h5.from_dgl(dgl))["edge_attr"], X)
 
     def test_errors_of_packages_are_sentences(self):
         def broken(kind):
@@ -649,4 +675,4 @@ class ToH5(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0]])
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
