@@ -34,9 +34,20 @@ def triplets(path):
     return list(zip(columns[0][1], columns[1][1], values[0] if values else np.ones(len(columns[0][1]))))
 
 
+def columns_of(features):
+    """{feature: column} and what was understood. Ids that are integers are columns, unless that made more than 65,536 columns
+    and 15 of 16 of them empty: then, as other names, those that occur are numbered in ascending order."""
+    numbers = all(name.isascii() and name.isdigit() for name in features)
+    names = sorted(features, key=int if numbers else None)
+    if numbers and int(names[-1]) < max(2**16, 16 * len(names)):
+        return {name: int(name) for name in names}, f"features: {int(names[-1]) + 1} columns, their numbers in the file"
+    kind = "ids" if numbers else "names"
+    return {name: i for i, name in enumerate(names)}, \
+        f"features: {len(names)} columns, for the {kind} that occur ({names[0]} to {names[-1]}) in ascending order"
+
+
 def sparse_features(path, ids):
-    """x_csr and num_features of a file, for nodes with these ids, which are texts. Features that are integers are
-    columns; others are numbered in ascending order."""
+    """x_csr and num_features of a file, for nodes with these ids, which are texts."""
     with reading(path):
         rows = triplets(path)
         if not rows:
@@ -45,14 +56,10 @@ def sparse_features(path, ids):
         unknown = next((node for node, _, _ in rows if node not in place), None)
         if unknown is not None:
             raise BadSource(f"'{unknown}' is no id of the nodes")
-        names = sorted({feature for _, feature, _ in rows})
-        if all(name.isascii() and name.isdigit() and len(name) < 10 for name in names):
-            column = {name: int(name) for name in names}
-        else:
-            column = {name: i for i, name in enumerate(names)}
+        column, understood = columns_of({feature for _, feature, _ in rows})
         row, index = (np.array(part, np.int64) for part in ([place[node] for node, _, _ in rows],
                                                             [column[feature] for _, feature, _ in rows]))
         order = np.lexsort((index, row))
         indptr = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=len(ids)))])
         data = np.array([value for _, _, value in rows], np.float32)[order]
-        return {"x_csr": (indptr, index[order], data), "num_features": max(column.values(), default=-1) + 1}
+        return {"x_csr": (indptr, index[order], data), "num_features": max(column.values()) + 1, "notes": [understood]}

@@ -466,6 +466,18 @@ class ToH5(unittest.TestCase):
                 np.testing.assert_array_equal(x, want)
                 np.testing.assert_array_equal(file["edge_index"], [[0, 2], [1, 0]])
                 self.assertEqual((file.attrs["num_features"], file.attrs["class_names"]), (4, "no\nyes"))
+        # Ids are columns, unless nearly none of many occurs: a first layer of 10^9 rows is nobody's wish.
+        edge, above = 65535, 65536
+        for ids, width, columns in (([0, edge], above, [0, edge]), ([0, above], 2, [0, 1]), ([999999999, 7], 2, [1, 0]), ([10**12, 9], 2, [1, 0]),
+                                    ([0, *range(60000, 65537)], 65537, [0, *range(60000, 65537)])):
+            path = put("w.json", f'{{"7": {ids}}}')
+            with unittest.mock.patch("sys.stdout", io.StringIO()) as out:
+                self.assertEqual(to_h5.main(["--nodes", nodes, "--edges", edges, "--sparse-features", path, self.out]), 0)
+            with h5py.File(self.out) as file:
+                self.assertEqual((int(file.attrs["num_features"]), file["x_indices"][()].tolist()), (width, sorted(columns)))
+            said = f"features: {width} columns, their numbers in the file" if width > 2 else \
+                f"features: 2 columns, for the ids that occur ({min(ids)} to {max(ids)}) in ascending order"
+            self.assertIn(said, out.getvalue())
         for path, text in ((put("b.json", "[1]"), "expected an object"), (put("c.json", '{"8": [1]}'), "'8' is no id of the nodes"),
                            (put("d.json", "{"), "damaged"), (put("i.json", '{"7": 3}'), "node '7' has 3"), (put("n.json", "{}"), "no node has"),
                            (put("h.csv", "n,f\n"), "no node has a feature"), (put("v.csv", "n,f,v\n7,0,x\n"), "column 'v' must be numbers, got 'x'"), (put("b.csv", "a\n1\n"), "expected the columns node, feature")):
