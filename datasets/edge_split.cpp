@@ -229,6 +229,27 @@ std::vector<std::string> edge_split_violations(const std::string& path, const Da
   return findings;
 }
 
+EdgeSplitSizes edge_split_sizes(const std::string& path, const Dataset& dataset) {
+  const std::vector<std::string> violations = edge_split_violations(path, dataset);
+  check(violations.empty(), violations.empty() ? "" : violations[0]);
+  const EdgeSplit file = load_edge_split(path, dataset.num_nodes);
+  if (!file.val.src.defined()) return {};
+  const SplitGraph edges = graph_in_file(path, dataset);
+  std::vector<int> part(edges.edges.size(), 0);
+  edges.take(file.val, 1, "validation", part);
+  edges.take(file.test, 2, "test", part);
+  const auto count = [&](int p) {
+    return std::count_if(part.begin(), part.end(), [&](int of) { return is_in(of, p); });
+  };
+  return {count(0), count(1), count(2), std::count(part.begin(), part.end(), 3)};
+}
+
+std::string shared_edges_text(std::int64_t in_both, std::int64_t val) {
+  if (in_both == 0) return {};
+  return str(in_both, " of ", val, " validation edges ", in_both == 1 ? "is a test edge" : "are test edges",
+             ", too: both parts are scored on ", in_both == 1 ? "it" : "them");
+}
+
 EdgeSplit take_edge_split(Dataset& dataset, const EdgeSplit& file, const EdgeSplitOptions& options) {
   const Graph sorted =
       to_graph(dataset, options.sort_on,

@@ -44,6 +44,16 @@ EdgeSplit load_edge_split(const std::string& path, std::int64_t num_nodes);
 /// part without an edge. Throws Error as load_edge_split().
 std::vector<std::string> edge_split_violations(const std::string& path, const Dataset& dataset);
 
+/// Edges in the parts of a file's split, each undirected one once; zeros where the file has none. Those in
+/// both count in both. Throws Error for violations.
+struct EdgeSplitSizes {
+  std::int64_t train = 0, val = 0, test = 0;
+  std::int64_t in_both = 0;  // as in EdgeSplit
+};
+EdgeSplitSizes edge_split_sizes(const std::string& path, const Dataset& dataset);
+/// "2 of 9 validation edges are test edges, too: both parts are scored on them"; empty where none is.
+std::string shared_edges_text(std::int64_t in_both, std::int64_t val);
+
 /// Takes the validation and test edges out of the graph, in both directions where it is undirected: message
 /// passing over `dataset` then uses training edges only. An edge of the graph that the file names in a part
 /// is no training edge, also where the graph has it several times; one that it names in both is in both. Self

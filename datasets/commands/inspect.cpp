@@ -4,6 +4,7 @@
 
 #include "core/storage.h"
 #include "datasets/commands/command_line.h"
+#include "datasets/edge_split.h"
 #include "datasets/graph_facts.h"
 #include "datasets/hdf5_check.h"
 #include "datasets/hetero_dataset.h"
@@ -118,6 +119,10 @@ int inspect_command(int argc, const char* const* argv) {
     const auto& [train, val, test] = dataset.splits[i];
     row(dataset.splits.size() == 1 ? "split" : fmt::format("split {}", i), "{} train, {} val, {} test",
         train.numel(), val.numel(), test.numel());
+  }
+  if (const EdgeSplitSizes split = edge_split_sizes(line.file(0), dataset); split.val > 0) {
+    row("split of edges", "{} train, {} val, {} test", split.train, split.val, split.test);
+    if (split.in_both > 0) row("warning", "{}", shared_edges_text(split.in_both, split.val));
   }
   if (dataset.has_features() && dataset.y.defined()) print_memory(dataset, facts);
   return 0;

@@ -114,7 +114,18 @@ TEST(DatasetsEdgeSplit, SplitOfTheFile) {
   EXPECT_EQ((std::array{both.val.src.numel(), both.test.src.numel(), both.train.src.numel(), both.in_both}),
             (std::array<std::int64_t, 4>{1, 1, 3, 1}));
   EXPECT_EQ(split.in_both, 0);
+  const auto sizes = [&] {
+    const EdgeSplitSizes of = edge_split_sizes(path, load_dataset(path));
+    return std::array{of.train, of.val, of.test, of.in_both};
+  };
+  using Sizes = std::array<std::int64_t, 4>;
+  EXPECT_EQ(sizes(), (Sizes{3, 1, 1, 1}));
+  write({1, 0, 0, 1}, {2, 1});  // an edge in both directions counts once
+  EXPECT_EQ(sizes(), (Sizes{2, 1, 1, 0}));
+  write({}, {});
+  EXPECT_EQ(sizes(), (Sizes{0, 0, 0, 0}));
   write({1, 9}, {2, 1});
+  EXPECT_ERROR(sizes(), where + "/val_edges[1, 0] is 9, outside [0, 4)");
   EXPECT_ERROR(take(), where + "/val_edges[1, 0] is 9, outside [0, 4)");
   EXPECT_EQ(validate_dataset(path), std::vector{where + "/val_edges[1, 0] is 9, outside [0, 4)"});
   write({1, 0}, {});
@@ -127,6 +138,14 @@ TEST(DatasetsEdgeSplit, SplitOfTheFile) {
 
   write({1, 0}, {2, 1}, {0, 3, 2, 0});
   EXPECT_ERROR(take(), "split: the test negative (3, 0) is an edge of the graph: name another pair");
+}
+
+TEST(DatasetsEdgeSplit, SharedEdgesAreCounted) {
+  EXPECT_EQ(shared_edges_text(0, 9), "");
+  EXPECT_EQ(shared_edges_text(1, 9),
+            "1 of 9 validation edges is a test edge, too: both parts are scored on it");
+  EXPECT_EQ(shared_edges_text(2, 9),
+            "2 of 9 validation edges are test edges, too: both parts are scored on them");
 }
 
 TEST(DatasetsEdgeSplit, NegativesOfEachEdge) {

@@ -280,6 +280,15 @@ class ToH5(unittest.TestCase):
         got = self.check(to_h5.from_ogb_links(Dataset([[0, 1], [1, 0]], split)))
         np.testing.assert_array_equal(got["edge_index"], [[0, 1, 0, 2, 3, 1], [1, 0, 2, 0, 1, 3]])
         np.testing.assert_array_equal(got["val_negative_edges"], [[0, 2], [4, 3]])
+        # An edge that validation and test share is valid, as in ogbl-collab, and seldom meant.
+        said = "1 of 2 validation edges is a test edge, too: both parts are scored on it"
+        for test, shared in (([3, 1], True), ([0, 1], False)):
+            split = {key: {"edge": np.array(edges), "edge_neg": np.array([[2, 3]])} for key, edges in (("valid", [[0, 2], [1, 3]]), ("test", [test]))}
+            self.check(to_h5.from_ogb_links(Dataset([[0, 1, 0, 4], [1, 0, 4, 0]], split)))
+            for command, want in (("validate", f"{self.out}: warning: {said}\n{self.out}: valid\n"), ("inspect", f"warning         {said}\n")):
+                done = subprocess.run([RODEO_DATA, command, self.out], capture_output=True, text=True)
+                self.assertEqual((done.returncode, want in done.stdout, said in done.stdout), (0, shared, shared), done.stdout + done.stderr)
+            self.assertIn(f"split of edges  {1 + shared} train, 2 val, 1 test\n", done.stdout)
 
     def test_features_of_integers_and_labels_of_text(self):
         graph = {"src": SRC, "dst": DST, "num_nodes": 4, "name": "four"}

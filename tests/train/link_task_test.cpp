@@ -113,8 +113,8 @@ TEST_P(TrainLinkTask, EdgesInBothPartsAreCounted) {
                concat_rows(std::vector{split.val.dst, split.test.dst.slice(0, 2)})};
   const std::vector<std::string> now = warnings();
   ASSERT_EQ(now.size(), before + 1);
-  EXPECT_EQ(now.back(),
-            str("2 of ", split.val.src.numel(), " validation edges are test edges, too: both count them"));
+  EXPECT_EQ(now.back(), str("2 of ", split.val.src.numel(),
+                            " validation edges are test edges, too: both parts are scored on them"));
 }
 
 TEST_P(TrainLinkTask, AnEdgeIsRankedAmongItsOwnNegatives) {

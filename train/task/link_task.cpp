@@ -189,9 +189,7 @@ void set_link_parts(NodeRun& run, const std::vector<LinkRelation>& relations, co
   PairRankingOptions ranking{.column = static_cast<int>(options.link_metric), .hits = options.hits};
   for (const LinkRelation& relation : relations) {
     const EdgeSplit& s = relation.split;
-    if (s.in_both > 0)
-      task.warnings.push_back(fmt::format("{} of {} validation edges are test edges, too: both count them",
-                                          s.in_both, s.val.src.numel()));
+    if (s.in_both > 0) task.warnings.push_back(shared_edges_text(s.in_both, s.val.src.numel()));
     const auto count = [](const NodePairs& edges, const NodePairs& negatives, bool by_edge) {
       return PairCounts{edges.src.numel(), negatives.src.numel(), by_edge};
     };
