@@ -163,6 +163,9 @@ class Exchange {
         session_.read_notes();
         const std::string silent = why_silent(awaited(), session_.peers[awaited()], options_.silence_seconds);
         if (!silent.empty()) give_up(silent);
+        // One that leaves closes its connections, unless it hangs while it ends.
+        if (session_.peers[awaited()].left && seconds_since(progress) > options_.silence_seconds)
+          give_up(has_exited(awaited()));
         if (seconds_since(progress) > options_.timeout_seconds)
           give_up(str("rank ", session_.launch.rank, " got no message from rank ", awaited(), " in ",
                       options_.timeout_seconds,
@@ -223,7 +226,10 @@ class Exchange {
     for (session_.read_notes(); !session_.peers[r].left && seconds_since(start) < patience;
          session_.read_notes())
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    give_up(str("rank ", r, " has exited, and rank ", session_.launch.rank, " waits for it"));
+    give_up(has_exited(r));
+  }
+  std::string has_exited(std::size_t r) const {
+    return str("rank ", r, " has exited, and rank ", session_.launch.rank, " waits for it");
   }
 
   [[noreturn]] void give_up(const std::string& reason) {

@@ -13,6 +13,8 @@ namespace {
 
 using rodeo::Tensor;
 
+bool stays = false;  // in the end of its process
+
 int work(const rodeo::Communicator& ranks, const std::string& fault, bool cuda) {
   const rodeo::Device device = cuda ? ranks.gpu() : rodeo::kCpu;
   const Tensor x = Tensor::full({1000}, 1, rodeo::DType::kF32, device);
@@ -34,6 +36,7 @@ int work(const rodeo::Communicator& ranks, const std::string& fault, bool cuda) 
     if (fault == "memory") Tensor::empty({std::int64_t{1} << 50}, rodeo::DType::kF32, device);
     if (fault == "aborts-7") ranks.abort(7);
     if (fault == "exits") std::exit(0);
+    if (fault == "stays") stays = true, std::exit(0);
     if (fault == "exits-3") std::exit(3);
     if (fault == "returns") return 0;
     if (fault == "hangs") pause();
@@ -74,7 +77,9 @@ int main(int argc, char** argv) {
   const bool cuda = argc > 2 && std::string(argv[2]) == "--cuda";
   rodeo::CommunicatorOptions options;
   if (fault == "hangs") options.timeout_seconds = cuda ? 10 : 1;
-  if (fault == "reads" || fault == "stops") options.timeout_seconds = 50, options.silence_seconds = 1;
+  if (fault == "stays") std::atexit([] { stays ? pause() : 0; });  // after what the ranks do at exit
+  if (fault == "reads" || fault == "stops" || fault == "stays")
+    options.timeout_seconds = 50, options.silence_seconds = 1;
   if (fault == "replay-hangs") options.timeout_seconds = 10;
   return rodeo::run_ranks([&](const rodeo::Communicator& ranks) { return work(ranks, fault, cuda); },
                           options);

@@ -85,6 +85,8 @@ if [ "$transport" = tcp ]; then  # a process that computes or reads for long say
   run 4 reads; is 0
   run 4 stops; fails stops; errors 1
   says "error: rank 0 of 4: [all_reduce] rank 3 gave no sign of life for 1 s: its process is stopped, or its host cannot be reached"
+  run 4 stays; fails stays; errors 1 # it has said that it leaves, and does not end
+  says "error: rank 0 of 4: [all_reduce] rank 3 has exited, and rank 0 waits for it"
 fi
 run 2 catches; fails catches
 [ "$transport" = mpi ] || says "error: rank 0 of 2 ended with exit code 4"
