@@ -14,6 +14,7 @@
 #include "train/commands/recorder.h"
 #include "train/io/atomic_file.h"
 #include "train/report/analysis.h"
+#include "train/report/page.h"
 #include "train/report/svg.h"
 #include "train/task/model_registry.h"
 #include "train/task/node_model.h"
@@ -49,6 +50,7 @@ TEST_P(TrainReport, PredictionsOfOtherTasks) {
   Dataset numbers = test::tiny_dataset(80), labels = numbers;
   numbers.y = test::random_tensor({80, 1}, DType::kF32, kCpu, 3);
   numbers.num_classes = 1;
+  numbers.class_names = {"size in m"};
   numbers.src = numbers.src.slice(0, numbers.num_edges() - 1);
   numbers.dst = numbers.dst.slice(0, numbers.src.numel());
   labels.y = Tensor::zeros({80, 3}, DType::kU8);
@@ -65,6 +67,17 @@ TEST_P(TrainReport, PredictionsOfOtherTasks) {
     EXPECT_TRUE(text.ends_with("</html>\n"));
   }
   EXPECT_NE(cases[0].first.find("<p class=\"warning\">the graph is not symmetric: 1 of "), std::string::npos);
+  EXPECT_EQ(count(cases[0].first, ">size in m</text>"), 1u);
+  EXPECT_EQ(count(cases[1].first, "<th>class</th><th>nodes</th>"), 1u);
+  EXPECT_EQ(count(cases[3].first, "<th>class</th><th>graphs</th>"), 1u);
+}
+
+TEST(TrainReportPage, OptionsAreNotBroken) {
+  EXPECT_EQ(prose("a larger --lr, or --normalize-features <x>"),
+            "a larger <span class=\"option\">--lr</span>, or "
+            "<span class=\"option\">--normalize-features</span> &lt;x&gt;");
+  EXPECT_EQ(prose("1e-05 +- 2"), "1e-05 +- 2");
+  EXPECT_EQ(prose("--"), "<span class=\"option\">--</span>");
 }
 
 TEST(TrainSvg, StackedChartsKeepTheirHeight) {
@@ -115,6 +128,16 @@ TEST(TrainSvg, AScatterPlotNamesItsClasses) {
   for (const char* name : {">0</text>", ">1 (&lt;cat&gt;)</text>", ">2</text>"})
     EXPECT_GE(count(chart, name), 1u) << name;
   EXPECT_EQ(count(chart, "r=\"5\""), 3u);
+  EXPECT_EQ(count(chart, "class=\"mark\""), 0u);
+}
+
+TEST(TrainSvg, AScatterPlotHasADiagonal) {
+  const auto chart = [](std::vector<double> y) {
+    return svg::scatter({.diagonal = true}, {0, 10}, y, {0, 0}, {"a"});
+  };
+  // Both axes are from -0.4 to 10.4: from corner to corner.
+  EXPECT_EQ(count(chart({0, 10}), "<path class=\"mark\" d=\"M62.0 236.0L466.0 26.0\"/>"), 1u);
+  EXPECT_EQ(count(chart({20, 30}), "class=\"mark\""), 0u);  // x is y nowhere in the picture
 }
 
 TEST(TrainSvg, AHeatMapNamesItsRows) {

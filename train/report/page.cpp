@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/quoting.h"
 
 namespace rodeo {
@@ -16,8 +18,22 @@ th{opacity:.75;white-space:nowrap;overflow-wrap:normal}.scores td{overflow-wrap:
 .warning{border-left:4px solid #d97706;background:#d9770622;padding:.3rem .7rem}summary{cursor:pointer}summary h2{display:inline}
 .result,.fold{grid-column:1/-1}.fold .charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,480px),1fr));gap:1.5rem 2.5rem}
 .result p{margin:.2rem 0}.result b{font-size:3.2rem;line-height:1.1}.changed td,.changed th{font-weight:bold;opacity:1}code{overflow-wrap:anywhere}
-@media(max-width:600px){body{margin:1rem auto}th{white-space:normal}.chart{min-width:480px;font-size:15px}}
+@media(max-width:600px){body{margin:1rem auto}th{white-space:normal}}.option{white-space:nowrap}
 )";
+}
+
+std::string prose(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t at = std::min(text.find("--"), text.size());
+    std::size_t end = at;
+    while (end < text.size() && (text[end] == '-' || (text[end] >= 'a' && text[end] <= 'z'))) ++end;
+    out += html_text(text.substr(0, at));
+    if (end > at)
+      out += fmt::format("<span class=\"option\">{}</span>", html_text(text.substr(at, end - at)));
+    text.remove_prefix(end);
+  }
+  return out;
 }
 
 std::string section(std::string_view title, const std::string& content, std::string_view note,
@@ -32,7 +48,7 @@ std::string section(std::string_view title, const std::string& content, std::str
 std::string table(const std::vector<std::pair<std::string, std::string>>& rows) {
   std::string out = "<table>\n";
   for (const auto& [name, value] : rows)
-    out += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td></tr>\n", html_text(name), html_text(value));
+    out += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td></tr>\n", html_text(name), prose(value));
   return out + "</table>\n";
 }
 

@@ -12,6 +12,8 @@ namespace rodeo {
 
 std::string_view page_style();
 
+/// Text in HTML whose options (--lr) are not broken at the end of a line.
+std::string prose(std::string_view text);
 /// A heading, `content` in HTML, and a text below it. is_folded: opened by a click.
 std::string section(std::string_view title, const std::string& content, std::string_view note = "",
                     bool is_folded = false);

@@ -16,12 +16,12 @@ namespace {
 constexpr std::int64_t kMaxDots = 2000;   // in the projection
 constexpr std::int64_t kMaxClasses = 50;  // in the confusion matrix
 
-std::string scores(const ClassReport& report) {
+std::string scores(const ClassReport& report, const std::string& nodes) {
   const auto text = [](double share) { return std::isfinite(share) ? fmt::format("{:.3f}", share) : "-"; };
-  std::string rows =
+  std::string rows = fmt::format(
       "<table "
-      "class=\"scores\">\n<tr><th>class</th><th>nodes</th><th>precision</th><th>recall</th><th>F1</th></"
-      "tr>\n";
+      "class=\"scores\">\n<tr><th>class</th><th>{}</th><th>precision</th><th>recall</th><th>F1</th></tr>\n",
+      nodes);
   for (std::size_t c = 0; c < report.classes.size(); ++c) {
     const ClassScore& of = report.classes[c];
     rows += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
@@ -33,7 +33,8 @@ std::string scores(const ClassReport& report) {
 }
 
 /// Predicted against true numbers.
-std::string numbers(const NodeOutputs& of, const std::string& nodes, const std::string& epoch) {
+std::string numbers(const NodeOutputs& of, const std::vector<std::string>& names_of_targets,
+                    const std::string& nodes, const std::string& epoch) {
   const Tensor predicted = of.logits.to(DType::kF64), label = of.label.to(DType::kF64);
   const std::int64_t targets = label.dim(1), count = std::ssize(of.test);
   std::vector<double> x, y;
@@ -47,11 +48,13 @@ std::string numbers(const NodeOutputs& of, const std::string& nodes, const std::
       y.push_back(predicted.data<double>()[at]);
       target.push_back(t);
     }
-  std::vector<std::string> names;
-  for (std::int64_t t = 0; t < targets; ++t) names.push_back(fmt::format("target {}", t));
+  std::vector<std::string> names = names_of_targets;
+  if (names.empty())
+    for (std::int64_t t = 0; t < targets; ++t) names.push_back(fmt::format("target {}", t));
   return section(
       "Predicted and true",
-      svg::scatter({.title = "Predicted against true", .x = "true", .y = "predicted"}, x, y, target, names),
+      svg::scatter({.title = "Predicted against true", .x = "true", .y = "predicted", .diagonal = true}, x, y,
+                   target, names),
       fmt::format("{} of {} test {}, after {}. A perfect prediction is on the diagonal.", dots, count, nodes,
                   epoch));
 }
@@ -76,9 +79,9 @@ std::string predictions(const NodeRun& run, const std::string& epoch) {
   const std::string of = run.task.parts_of.empty() ? "nodes" : run.task.parts_of;
   if (run.model.parts.forward) return pairs(run, epoch);  // scores of pairs, not predictions of nodes
   const NodeOutputs outputs = outputs_of(run);
-  if (run.task.regression()) return numbers(outputs, of, epoch);
+  if (run.task.regression()) return numbers(outputs, run.task.class_names, of, epoch);
   const auto& [logits, labels, test] = outputs;
-  const std::string by_class = scores(report_classes(logits, labels, test, run.task.class_names));
+  const std::string by_class = scores(report_classes(logits, labels, test, run.task.class_names), of);
   if (run.task.label.rank() == 2)
     return section(
         "Scores by class", by_class,

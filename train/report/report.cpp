@@ -223,7 +223,7 @@ std::string make_report(const TrainOptions& options, const NodeRun& run, const R
       value(summary.best.test), metric_name(task), summary.best_epoch, value(summary.best.val));
   for (const std::string& note : notes) page += fmt::format("<p class=\"note\">{}</p>\n", html_text(note));
   for (const std::string& warning : warnings)
-    page += fmt::format("<p class=\"warning\">{}</p>\n", html_text(warning));
+    page += fmt::format("<p class=\"warning\">{}</p>\n", prose(warning));
   page += "</section>\n";
   page += section(
       "Run",

@@ -11,7 +11,8 @@
 namespace rodeo::svg {
 namespace {
 
-constexpr double kWidth = 640, kHeight = 300;
+// Narrow, so that texts are legible where a telephone shows the whole width.
+constexpr double kWidth = 480, kHeight = 280;
 constexpr double kLeft = 62, kRight = 14, kTop = 26, kBottom = 44;
 constexpr int kColors = 8;  // of the style sheet
 
@@ -59,12 +60,12 @@ std::vector<double> ticks_of(const Scale& scale, int count) {
   return all;
 }
 
-std::string open(std::string_view title, double height) {
+std::string open(std::string_view title, double height, double width = kWidth) {
   return fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:g} {1:g}\" width=\"{0:g}\" "
       "height=\"{1:g}\" "
       "role=\"img\" class=\"chart\"><title>{2}</title>\n",
-      kWidth, height, html_text(title));
+      width, height, html_text(title));
 }
 
 std::string text(double x, double y, std::string_view anchor, std::string_view content,
@@ -74,7 +75,7 @@ std::string text(double x, double y, std::string_view anchor, std::string_view c
 }
 
 constexpr std::size_t kLongestName = 24;  // characters of a name beside a chart
-constexpr double kCharacter = 6.5;        // its mean width
+constexpr double kCharacter = 7;          // its mean width
 
 /// The first characters of UTF-8 text, with an ellipsis where some are left out.
 std::string shortened(const std::string& name) {
@@ -94,7 +95,7 @@ double width_of(const std::vector<std::string>& names) {
 
 /// The wanted ticks without those whose text would touch the one before; round values if none is wanted.
 std::vector<double> x_ticks_of(const Axes& axes, const Scale& x) {
-  if (axes.x_ticks.empty()) return ticks_of(x, 8);
+  if (axes.x_ticks.empty()) return ticks_of(x, 6);
   constexpr double kDistance = 34;
   std::vector<double> wanted = axes.x_ticks, kept;
   std::sort(wanted.begin(), wanted.end());
@@ -207,13 +208,13 @@ std::string lines(const Axes& axes, const std::vector<Series>& series) {
     if (!path.empty()) out += fmt::format("<path class=\"line s{}\" d=\"{}\"/>\n", color, path);
     out += fmt::format("<path class=\"line s{}\" d=\"M{:.1f} 12h16\"/>\n", color, legend);
     out += text(legend + 20, 16, "start", series[i].name);
-    legend += 34 + 7.0 * static_cast<double>(series[i].name.size());
+    legend += 40 + kCharacter * static_cast<double>(series[i].name.size());
   }
   return out + mark_of(axes, x) + "</svg>\n";
 }
 
 std::string bars(std::string_view title, const std::vector<Bar>& bars) {
-  constexpr double kRow = 24, kLabels = 150, kTexts = 130;
+  constexpr double kRow = 24, kLabels = 150, kTexts = 110;
   double most = 0;
   for (const Bar& bar : bars)
     if (std::isfinite(bar.value)) most = std::max(most, bar.value);
@@ -245,6 +246,10 @@ std::string scatter(const Axes& axes, const std::vector<double>& x, const std::v
   const auto in_row = static_cast<std::int64_t>((kWidth - kLeft) / item);
   const double rows = static_cast<double>((named + in_row - 1) / in_row);
   std::string out = open(axes.title, kHeight + kLine * rows) + axes_of(axes, across, up);
+  if (const double low = std::max(across.low, up.low), high = std::min(across.high, up.high);
+      axes.diagonal && low < high)
+    out += fmt::format("<path class=\"mark\" d=\"M{:.1f} {:.1f}L{:.1f} {:.1f}\"/>\n", across(low), up(low),
+                       across(high), up(high));
   // More classes than the style sheet has colours take hues of their own.
   const auto color = [&](std::int64_t c) {
     return classes <= kColors
@@ -268,13 +273,15 @@ std::string scatter(const Axes& axes, const std::vector<double>& x, const std::v
 std::string heat_map(const Axes& axes, const std::vector<std::int64_t>& counts,
                      const std::vector<std::string>& names) {
   constexpr double kBesideNames = 36;  // the title of the rows
+  constexpr std::size_t kMany = 9;     // classes whose cells need more room
   const std::size_t n = names.size();
+  const double width = n > kMany ? 640 : kWidth;
   const double left = std::max(kLeft, kBesideNames + width_of(names)),
-               side = std::min(44.0,
-                               (kWidth - left - kRight) / static_cast<double>(std::max<std::size_t>(n, 1)));
+               side =
+                   std::min(44.0, (width - left - kRight) / static_cast<double>(std::max<std::size_t>(n, 1)));
   const bool labels = side >= 14, values = side >= 26;
   const double height = kTop + side * static_cast<double>(n) + 34;
-  std::string out = open(axes.title, height);
+  std::string out = open(axes.title, height, width);
   for (std::size_t i = 0; i < n; ++i) {
     std::int64_t row = 0;
     for (std::size_t j = 0; j < n; ++j) row += counts[i * n + j];
@@ -292,7 +299,8 @@ std::string heat_map(const Axes& axes, const std::vector<std::int64_t>& counts,
       if (values) out += text(x + side / 2, y + side / 2 + 4, "middle", std::to_string(count));
     }
   }
-  for (std::size_t j = 0; labels && j < n; ++j)
+  const std::size_t step = side < 18 ? 2 : 1;  // two digits need more room
+  for (std::size_t j = 0; labels && j < n; j += step)
     out += text(left + side * (static_cast<double>(j) + 0.5), kTop - 6, "middle", std::to_string(j));
   out += text(left, height - 12, "start", axes.x);
   out += text(14, kTop + side * static_cast<double>(n) / 2, "middle", axes.y,
@@ -303,7 +311,7 @@ std::string heat_map(const Axes& axes, const std::vector<std::int64_t>& counts,
 std::string_view style() {
   return R"(:root{--fg:#1b1f24;--bg:#fff;--grid:#d8dee4;--c0:#0072b2;--c1:#d55e00;--c2:#009e73;--c3:#cc79a7;--c4:#b8860b;--c5:#56b4e9;--c6:#8a63d2;--c7:#7f7f7f}
 @media (prefers-color-scheme:dark){:root{--fg:#e6edf3;--bg:#0d1117;--grid:#30363d;--c0:#4aa8e0;--c1:#ff8a3d;--c2:#2fc79c;--c3:#e09bc4;--c4:#e3b341;--c5:#8fd3ff;--c6:#b594f5;--c7:#a0a0a0}}
-.chart{max-width:100%;height:auto;font:12px system-ui,sans-serif;color:var(--fg)}
+.chart{max-width:100%;height:auto;font:13px system-ui,sans-serif;color:var(--fg)}
 .chart text{fill:var(--fg)}.grid{stroke:var(--grid);fill:none}.line{fill:none;stroke-width:1.6}.mark{stroke:var(--fg);stroke-dasharray:3 3;opacity:.6}.dot{fill-opacity:.65}
 .s0{stroke:var(--c0)}.s1{stroke:var(--c1)}.s2{stroke:var(--c2)}.s3{stroke:var(--c3)}.s4{stroke:var(--c4)}.s5{stroke:var(--c5)}.s6{stroke:var(--c6)}.s7{stroke:var(--c7)}
 .f0{fill:var(--c0)}.f1{fill:var(--c1)}.f2{fill:var(--c2)}.f3{fill:var(--c3)}.f4{fill:var(--c4)}.f5{fill:var(--c5)}.f6{fill:var(--c6)}.f7{fill:var(--c7)}

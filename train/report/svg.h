@@ -15,6 +15,7 @@ struct Axes {
   std::string x = {}, y = {};  // labels
   bool log_x = false, log_y = false;
   bool from_zero = false;                                  // the y axis includes 0
+  bool diagonal = false;                                   // of a scatter plot: a dashed line where x is y
   std::vector<double> x_ticks = {};                        // where the data are; empty: round values
   double mark = std::numeric_limits<double>::quiet_NaN();  // a dashed vertical line at this x
   std::string mark_text = {};
