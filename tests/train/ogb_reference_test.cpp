@@ -1,5 +1,7 @@
 // Metrics beside those of OGB's evaluators, from scripts/ogb_reference.py.
+#include <cmath>
 #include <filesystem>
+#include <numeric>
 
 #include "datasets/dataset.h"
 #include "ops/combine.h"
@@ -9,6 +11,7 @@
 #include "tests/support/pyg_reference.h"
 #include "train/classification.h"
 #include "train/pair_ranking.h"
+#include "train/regression.h"
 
 namespace rodeo::test {
 namespace {
@@ -54,6 +57,24 @@ TEST_P(TrainOgbReference, TasksWithMissingLabels) {
                y = Tensor::from(label, device()).reshape({logits.dim(0), logits.dim(1)});
   EXPECT_NEAR(metric(y, logits, NodeMetric::kRocAuc), number("tasks", "roc-auc"), 1e-12);
   EXPECT_NEAR(metric(y, logits, NodeMetric::kAp), number("tasks", "ap"), 1e-12);
+}
+
+TEST_P(TrainOgbReference, RootOfTheMeanSquaredError) {
+  const Tensor predicted = at("numbers", "predicted");
+  std::vector<std::int64_t> all(50);
+  std::iota(all.begin(), all.end(), std::int64_t{0});
+  const Tensor ids = Tensor::from(all, device());
+  const Regression criterion(at("numbers", "target").to(DType::kF32), {ids, ids, ids},
+                             {.metric = NodeMetric::kMse});
+  EXPECT_NEAR(std::sqrt(-doubles(criterion.metrics(predicted.to(DType::kF32))).at(4)),
+              number("numbers", "rmse"), 1e-6);
+}
+
+TEST_P(TrainOgbReference, EqualScoresOfLinks) {
+  const auto ones = [&](std::int64_t count) { return Tensor::full({count}, 1, DType::kF64, device()); };
+  const std::vector<double> got = doubles(ranking_metrics(ones(30), ones(80), 50));
+  EXPECT_EQ(got[kRankingHits], number("ties", "hits50"));
+  EXPECT_NEAR(got[kRankingMrr], number("ties", "mrr"), 1e-6);
 }
 
 TEST_P(TrainOgbReference, RanksOfLinks) {
