@@ -100,6 +100,17 @@ def load(source, options):
                     "DATA.npz,GRAPH.npz, or --nodes FILE --edges FILE")
 
 
+def check_output(out, inputs):
+    """`out` is an HDF5 file by its name, and none of the files that are read, also by another path or a link."""
+    for path in inputs:
+        if path and os.path.exists(path) and os.path.exists(out) and os.path.samefile(path, out):
+            raise BadSource(f"{out} is written, too: name another file")
+    if os.path.splitext(out)[1] not in (".h5", ".hdf5"):
+        error = BadSource("unknown suffix: expected .h5 or .hdf5")
+        error.path = out
+        raise error
+
+
 def main(arguments=None):
     about = "\n".join(textwrap.fill(line, 80, subsequent_indent=" " * 38 * line.startswith("  ")) for line in __doc__.split("\n"))
     parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -130,6 +141,7 @@ def main(arguments=None):
         parser.error("--sparse-features belongs to --nodes FILE, and replaces --feature-columns")
     source, out = tables or options.files[0], options.files[-1]
     try:
+        check_output(out, [options.nodes, options.edges, options.sparse_features, *source.split(",")])
         if tables:
             graph = from_tables(options.nodes, options.edges, parse_roles(options.columns), options.feature_columns,
                                 regression=options.regression, missing=options.missing,

@@ -369,6 +369,15 @@ grep -q '^resumed  *after epoch 5 from ' "$dir/out" && ok || bad "--resume does 
 expect_success "$bin/train_gcn" --dataset "$data" --device cpu --epochs 2 --checkpoint "$dir/fresh" --resume
 grep -q '^resumed  *from the beginning: ' "$dir/out" && ok || bad "--resume without a checkpoint does not print that it starts over"
 predict() { "$bin/rodeo_predict" --device cpu --dataset "$data" "$@"; }
+mkfifo "$dir/pipe" # a pipe that is closed has ended for who reads it
+cat "$dir/pipe" >"$dir/piped.safetensors" &
+expect_success timeout -s KILL 60 "$bin/train_gcn" --dataset "$data" --device cpu --epochs 2 --export "$dir/pipe"
+wait $!
+expect_success predict --weights "$dir/piped.safetensors" --out "$dir/piped.h5"
+cat "$dir/pipe" >"$dir/piped.csv" &
+expect_success timeout -s KILL 60 "$bin/train_gcn" --dataset "$data" --device cpu --epochs 2 --csv "$dir/pipe"
+wait $!
+[ "$(wc -l <"$dir/piped.csv")" -eq 3 ] && ok || bad "--csv into a pipe has $(wc -l <"$dir/piped.csv") lines"
 expect_success predict --weights "$dir/w.safetensors" --out "$dir/pred.h5"
 grep -q '^accuracy  *0\.[0-9]* on ' "$dir/out" && ok || bad "rodeo_predict does not print its accuracy"
 expect_success "$bin/rodeo_predict" --device cpu --dataset "$dir/rabbit.h5" --weights "$dir/w.safetensors" --out "$dir/pred_rabbit.h5"

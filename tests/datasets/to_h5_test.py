@@ -461,6 +461,23 @@ class ToH5(unittest.TestCase):
         with self.assertRaisesRegex(to_h5.BadSource, "18 different numbers, some of them fractions"):
             to_h5.common.classify([i % 18 + 0.5 for i in range(60)])
 
+    def test_inputs_are_not_overwritten(self):
+        nodes, edges = self.put("n.csv", "id,label\n0,a\n1,b\n"), self.put("e.csv", "source,target\n0,1\n")
+        features, link = self.put("f.json", '{"0": [1]}'), self.path("link.h5")
+        os.symlink(edges, link)
+        sparse.save_npz(self.path("g.npz"), sparse.coo_matrix(([1.0], ([0], [1])), (2, 2)))
+        tables = ["--nodes", nodes, "--edges", edges, "--sparse-features", features]
+        for words in (*([*tables, out] for out in (nodes, edges, features, link)), [self.path("g.npz")] * 2):
+            before = [open(path, "rb").read() for path in (nodes, edges, features, self.path("g.npz"))]
+            with unittest.mock.patch("sys.stderr", io.StringIO()) as err:
+                self.assertEqual(to_h5.main(words), 2)
+            self.assertIn(f"{words[-1]} is written, too: name another file", err.getvalue())
+            self.assertEqual(before, [open(path, "rb").read() for path in (nodes, edges, features, self.path("g.npz"))])
+            self.assertTrue(os.path.islink(link))
+        with unittest.mock.patch("sys.stderr", io.StringIO()) as err:
+            self.assertEqual(to_h5.main([*tables, self.path("out.csv")]), 2)
+        self.assertEqual(err.getvalue(), f"to_h5.py: {self.path('out.csv')}: unknown suffix: expected .h5 or .hdf5\n")
+
     def test_sparse_features(self):
         put = self.put
         nodes, edges = put("n.csv", "id,views,partner\n7,99,no\n5,3,yes\n9,4,no\n"), put("e.csv", "id_1,id_2\n7,5\n9,7\n")

@@ -68,9 +68,9 @@ Recorder::Recorder(const TrainOptions& options, bool writes, bool keeps_best)
   if (!options.export_file.empty()) weights_ = std::make_unique<AtomicFile>(options.export_file);
   if (!options.report.empty()) report_ = std::make_unique<AtomicFile>(options.report);
   if (!options.trace.empty()) trace_ = std::make_unique<AtomicFile>(options.trace);
-  if (!options.log.empty()) log_ = std::make_unique<LineFile>(options.log, /*append=*/true);
-  // Only checks that it can be written: start() truncates it, so that a run that never starts keeps the file.
-  if (!options.csv.empty()) LineFile(options.csv, /*append=*/true);
+  if (!options.log.empty()) log_ = std::make_unique<LineFile>(options.log);
+  // start() clears it, so that a run that never starts keeps the file.
+  if (!options.csv.empty()) csv_ = std::make_unique<LineFile>(options.csv);
   if (!options.tensorboard.empty()) events_ = std::make_unique<EventFile>(options.tensorboard);
 }
 
@@ -174,8 +174,8 @@ int Recorder::start(const NodeRun& run, Trainer& trainer, const std::string& dev
   if (!writes_) return facts_.resumed_from;
   saved_at_ = Clock::now();
   if (log_) log_->line(start_line(options_, run.task, facts_));
-  if (!options_.csv.empty()) {
-    csv_ = std::make_unique<LineFile>(options_.csv, /*append=*/false);
+  if (csv_) {
+    csv_->clear();
     csv_->line(csv_header());
     for (const EpochReport& report : history_) csv_->line(csv_line(report));
   }
@@ -240,7 +240,7 @@ void Recorder::finish(const TrainSummary& summary, KernelTimer* timer,
   if (weights_ && !nothing_evaluated) {
     check(!best_.empty(), "[train] no epoch had a finite validation loss: ", options_.export_file,
           " is not written");
-    weights_.reset();  // write_safetensors uses the same temporary name
+    if (!weights_->is_direct()) weights_.reset();  // write_safetensors uses the same temporary name
     write_safetensors(options_.export_file, pack_weights(best_, info(summary.best_epoch, summary.best)));
   }
   const bool evaluated = summary.best_epoch > 0 || summary.evaluation_ms.count > 0;

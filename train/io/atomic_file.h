@@ -22,6 +22,8 @@ class AtomicFile {
   void write(const void* data, std::size_t bytes);
   void write(std::string_view text) { write(text.data(), text.size()); }
   void commit();
+  /// Whether it is written to directly: the reader of a pipe takes a close for the end.
+  bool is_direct() const { return file_ >= 0 && partial_.empty(); }
 
  private:
   std::string path_;     // as given, for error messages

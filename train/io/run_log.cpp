@@ -55,14 +55,18 @@ std::vector<std::pair<std::string, std::string>> versions() {
   return {{"rodeo", RODEO_VERSION}, {"commit", RODEO_COMMIT}, {"compiler", compiler}, {"backends", backends}};
 }
 
-LineFile::LineFile(const std::string& path, bool append) : path_(path) {
+LineFile::LineFile(const std::string& path) : path_(path) {
   output_path(path);  // checks what stands there
-  file_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_APPEND | (append ? 0 : O_TRUNC), 0666);
+  file_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_APPEND, 0666);
   check(file_ >= 0, path, ": cannot be written: ", std::strerror(errno));
 }
 
 LineFile::~LineFile() {
   ::close(file_);
+}
+
+void LineFile::clear() {
+  check(::ftruncate(file_, 0) == 0 || errno == EINVAL, path_, ": cannot be written: ", std::strerror(errno));
 }
 
 void LineFile::line(const std::string& text) {

@@ -29,12 +29,14 @@ std::vector<std::pair<std::string, std::string>> versions();
 /// A text file to which each call writes one whole line. Errors name the file.
 class LineFile {
  public:
-  /// Appends to an existing file, or truncates it.
-  LineFile(const std::string& path, bool append);
+  /// Appends to an existing file.
+  explicit LineFile(const std::string& path);
   ~LineFile();
   LineFile(const LineFile&) = delete;
   LineFile& operator=(const LineFile&) = delete;
   void line(const std::string& text);
+  /// Drops what the file had. A pipe or terminal stays as it is.
+  void clear();
 
  private:
   std::string path_;
