@@ -107,6 +107,7 @@ TEST(DatasetsCsv, WithoutNodesTheyAreThoseOfTheEdges) {
   const Dataset names = Tables("", "from,to\nz,b\nb,07\n").read();
   EXPECT_EQ(names.node_names, (Names{"z", "b", "07"}));
   EXPECT_EQ(wide(names.dst), (Ids{1, 2}));
+  EXPECT_EQ(Tables("", "from,to\n7,07\n").read().node_names, (Names{"7", "07"}));  // two nodes
   EXPECT_FALSE(Tables("", "id_1,Id_2\n0,1\n").read().node_id.defined());
   EXPECT_EQ(Tables("", "src,dst\n").error(),
             "edges.csv: has no edges below its header: expected a line for each");

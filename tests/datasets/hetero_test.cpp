@@ -312,6 +312,16 @@ TEST(DatasetsHetero, CsvTablesOfSeveralTypes) {
   EXPECT_EQ(error({}, {"writes=in.csv"}),
             "--edges must be author:writes:paper=writes.csv for a graph of several node types, got "
             "'writes=in.csv'");
+  // Two types have labels: none is the target, unless named, and --regression is for that one.
+  f.put("papers.csv", "id,label\n17,3\n4,5\n");
+  HeteroCsvOptions two =
+      options({"author=authors.csv", "paper=papers.csv"}, {"author:writes:paper=writes.csv"});
+  EXPECT_EQ(read_hetero_csv(two).target, -1);
+  two.target = "paper", two.regression = true;
+  const HeteroDataset numbers = read_hetero_csv(two);
+  EXPECT_EQ(numbers.target, 1);
+  EXPECT_EQ(numbers.types[1].y.to_vector<float>(), (std::vector<float>{3, 5}));
+  EXPECT_EQ(wide(numbers.types[0].y), (Ids{1, 0, 1}));
   EXPECT_TRUE(names_relations({"a:b:c=d.csv"}));
   EXPECT_FALSE(names_relations({"a=b.csv", "b:c.csv"}));
 }

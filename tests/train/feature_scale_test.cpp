@@ -10,6 +10,7 @@
 #include "tests/support/devices.h"
 #include "tests/support/tiny.h"
 #include "train/report/class_report.h"
+#include "train/task/graph_task.h"
 #include "train/task/node_model.h"
 
 namespace rodeo::test {
@@ -239,6 +240,21 @@ TEST_P(TrainScales, TargetsOfAnySizeAreLearnt) {
   for (const auto& [metric, value] : run.model.parts.metrics->details())
     EXPECT_TRUE(metric != "mse" || value > 1e6) << "of the targets themselves";
   EXPECT_NEAR(outputs_of(run).logits.data<float>()[0], dataset.y.data<float>()[0], 1e5);  // for the report
+}
+
+// Two nodes of each graph. Graphs for validation and test have other values.
+TEST(TrainFeatureScale, OfASetIsThatOfItsTrainingGraphs) {
+  Dataset set;
+  set.num_nodes = 6, set.num_features = 1;
+  set.x = Tensor::from(Values{2, 4, 100, 300, -7, -9}, {6, 1});
+  set.graph_ptr = Tensor::from<std::int64_t>({0, 2, 4, 6});
+  const auto graph = [](std::int64_t g) { return Tensor::from(std::vector{g}); };
+  set.split = {graph(0), graph(1), graph(2)};
+  TrainOptions options;
+  options.normalize_features = kStandard;
+  NodeTask task;
+  add_graph_features(task, set, options, kCpu);
+  EXPECT_EQ(task.x.input().value().to_vector<float>(), (Values{-1, 1, 97, 297, -10, -12}));
 }
 
 }  // namespace

@@ -160,6 +160,13 @@ TEST(TrainHeteroLinkMetrics, AreMeansOverTheEdgesOfRelations) {
   EXPECT_NEAR(criterion.metrics(scores).to_vector<double>()[4], (a + 2 * b) / 3, 1e-12);
   const auto details = criterion.details();
   ASSERT_EQ(details.size(), 6U);
+  // A relation without edges in a set leaves nothing of the last evaluation.
+  const PairRanking later(
+      {1, 1}, {none, none, {2, 4}}, kCpu,
+      {.column = kRankingMrr, .relations = {{"a", {none, none, none}}, {"b", {none, none, {2, 4}}}}});
+  for (int i = 0; i < 2; ++i)
+    EXPECT_NEAR(later.metrics(Tensor::from<float>({1, 2, 4, 2.5F, 6, 1.5F}, {6, 1})).to_vector<double>()[4],
+                b, 1e-12);
   EXPECT_EQ(details[4].first, "MRR of a");
   EXPECT_NEAR(details[4].second, a, 1e-12);
   EXPECT_NEAR(details[5].second, b, 1e-12);

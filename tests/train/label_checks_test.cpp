@@ -52,6 +52,7 @@ TEST(TrainLabelChecks, ClassesAsNumbersAreNamed) {
   EXPECT_TRUE(check_of(floats({0, 2, 2, 0})).empty());           // 1 is missing
   EXPECT_TRUE(check_of(floats({0, 1, 1.5f, 1, 0, 0})).empty());  // no integer
   EXPECT_TRUE(check_of(floats({0, 0, 0})).empty());
+  EXPECT_TRUE(check_of(floats({NAN, NAN, NAN, NAN, NAN, NAN}, 3)).empty());  // nothing is known
 }
 
 TEST(TrainLabelChecks, ClassesAsSeveralLabelsAreNamed) {

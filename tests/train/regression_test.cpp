@@ -10,6 +10,7 @@
 #include "tests/support/near.h"
 #include "tests/support/steps.h"
 #include "tests/support/temp_dir.h"
+#include "train/regression.h"
 #include "train/task/criteria.h"
 #include "train/task/model_registry.h"
 #include "train/task/node_model.h"
@@ -98,7 +99,11 @@ TEST_P(TrainRegression, LossAndMetricsByDefinition) {
           EXPECT_NEAR(first_loss(run).value().item(), want_loss, 1e-6 * want_loss);
         }
         if (s == 2) {
-          EXPECT_NEAR(run.model.parts.metrics->details()[2].second, e.absolutes, 1e-6 * e.absolutes);
+          const auto details = run.model.parts.metrics->details();
+          const double r2 = 1 - e.squares / e.variance;
+          EXPECT_NEAR(details[0].second, r2, 1e-6 * (1 + std::abs(r2)));
+          EXPECT_NEAR(details[1].second, e.squares, 1e-6 * e.squares);
+          EXPECT_NEAR(details[2].second, e.absolutes, 1e-6 * e.absolutes);
         }
       }
     }
@@ -115,6 +120,18 @@ TEST_P(TrainRegression, LearnsTargets) {
     const NodeRun again = make_run(graph_with_targets(), options, device());
     EXPECT_EQ(make_trainer(again, {.epochs = 150}).fit().best.test, summary.best.test) << "other bits";
   }
+}
+
+// What weighs the loss of a batch beside others.
+TEST(TrainRegressionTerms, AreTheKnownTargets) {
+  const auto terms = [](const std::vector<float>& y) {
+    const Tensor all = Tensor::from<std::int64_t>({0, 1, 2});
+    const std::vector<std::int64_t> examples{2, 0};
+    return Regression(Tensor::from(y, {3, 2}), {all, all, all}).terms(examples);
+  };
+  EXPECT_EQ(terms({1, 2, 3, 4, 5, 6}), 4);
+  EXPECT_EQ(terms({1, kNone, 3, 4, 5, 6}), 3);
+  EXPECT_EQ(terms({kNone, kNone, 3, 4, kNone, kNone}), 0);
 }
 
 TEST(TrainRegressionErrors, NameWhatIsForClasses) {
