@@ -9,6 +9,7 @@
 #include "models/sage.h"
 #include "ops/convert.h"
 #include "ops/gather_rows.h"
+#include "ops/sample_neighbors.h"
 #include "tests/datasets/parts.h"
 #include "tests/support/cases.h"
 #include "tests/support/devices.h"
@@ -227,6 +228,16 @@ TEST_P(DatasetsNeighborSampler, Errors) {
                "[neighbor_sampler] nodes[2] = 3 occurs twice: a batch needs different nodes");
   EXPECT_ERROR(NeighborSampler(graph, {{std::int64_t{1} << 40}}).sample(Tensor::from(Ids{0, 1}, device())),
                "[sample_neighbors] 2 targets with up to 4294967294 edges are more than 2^31 - 1: use a "
+               "smaller batch or smaller fan-outs");
+  const Tensor marks = make_node_marks(graph), one = Tensor::from(Ids{1}, device());
+  const auto sample = [&](const SampleOptions& options) {
+    sample_neighbors(graph, one, one, options, {}, marks);
+  };
+  EXPECT_ERROR(sample({.fanout = kAllNeighbors, .replace = true}),
+               "[sample_neighbors] sampling with replacement needs a fan-out, not -1");
+  // The target is one more.
+  EXPECT_ERROR(sample({.fanout = (std::int64_t{1} << 31) - 1}),
+               "[sample_neighbors] 1 targets with up to 2147483647 edges are more than 2^31 - 1: use a "
                "smaller batch or smaller fan-outs");
 }
 

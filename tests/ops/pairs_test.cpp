@@ -105,6 +105,11 @@ TEST_P(OpsPairs, Errors) {
               }),
               str("[pair_mul] dst[0] = ", bad, " is outside [0, 5)"));
   }
+  const Tensor fewer = Tensor::zeros({3, 2}, DType::kF32, device());  // src is of a, and dst of b
+  EXPECT_EQ(error_of([&] { pair_dot(x, fewer, ids({4}), ids({3})).to(kCpu); }),
+            "[pair_dot] dst[0] = 3 is outside [0, 3)");
+  EXPECT_EQ(error_of([&] { pair_mul(fewer, x, ids({3}), ids({4})).to(kCpu); }),
+            "[pair_mul] src[0] = 3 is outside [0, 3)");
   EXPECT_ERROR(pair_dot(x, Tensor::zeros({5, 3}, DType::kF32, device()), ids({0}), ids({0})),
                "[pair_dot] a and b must have the same number of columns, got [5, 2] and [5, 3]");
   EXPECT_ERROR(pair_dot(x, x, ids({0}), ids({0, 1})), "[pair_dot] dst must be [1], got [2]");

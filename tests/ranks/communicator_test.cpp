@@ -10,6 +10,7 @@
 #include "core/category_timer.h"
 #include "core/cuda_graph.h"
 #include "core/device.h"
+#include "core/node_partition.h"
 #include "tests/ranks/ranks.h"
 #include "tests/support/devices.h"
 #include "tests/support/near.h"
@@ -80,6 +81,20 @@ TEST(CoreRanks, KnowTheirNumber) {
   EXPECT_TRUE(ranks().backend() == "mpi" || ranks().backend() == "tcp") << ranks().backend();
   const Tensor all = ranks().all_gather(Tensor::full({1}, ranks().rank(), DType::kI32, device())).to(kCpu);
   for (int r = 0; r < ranks().size(); ++r) EXPECT_EQ(all.data<std::int32_t>()[r], r);
+}
+
+TEST(CoreRanks, NodesBeginAtMultiplesWhereThereAreSome) {
+  RODEO_NEEDS_TWO_RANKS();
+  Rows rows(static_cast<std::size_t>(ranks().size()));
+  rows[0] = 10;  // the others have none
+  const NodePartition first(ranks(), rows);
+  EXPECT_EQ(first.num_nodes(), 10);
+  EXPECT_EQ(first.first_row(), ranks().rank() == 0 ? 0 : 10);
+  rows[1] = 4;
+  EXPECT_ERROR(
+      NodePartition(ranks(), rows),
+      "[node_partition] the first node of a rank must be a multiple of 4, got 10 for rank 1: cut the "
+      "rows at multiples of 4");
 }
 
 TEST(CoreRanks, AllReduceHasTheBitsOfTheContract) {

@@ -108,6 +108,9 @@ TEST_P(TrainScales, ColumnsOfKnownNumbers) {
   ColumnSums small(1);  // what is no variance depends on the mean
   small.add(Tensor::from(Values{1e-4f, 1.002e-4f, 1.004e-4f}, {3, 1}, device()));
   EXPECT_NEAR(small.scale().deviation()[0], 1.633e-7, 1e-9);
+  ColumnSums rounded(1);  // 1e6 and the next f32 numbers: no variance, but rounding
+  rounded.add(Tensor::from(Values{1e6f, 1000000.0625f, 1000000.125f}, {3, 1}, device()));
+  EXPECT_EQ(rounded.scale().deviation(), Values{1});
   EXPECT_FALSE(ColumnSums(0).scale().mean().size());
   EXPECT_EQ(ColumnScale().apply(x).data<float>(), x.data<float>());
 }
