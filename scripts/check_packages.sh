@@ -1,29 +1,35 @@
 #!/usr/bin/env bash
 # Installs the Debian packages of a folder in a clean system, uses, upgrades and purges them. Run as root, it needs debootstrap:
-#   check_packages.sh [--native] FOLDER [BASE]
+#   check_packages.sh [--native] [--from OLDER] FOLDER [BASE]
 #                                       FOLDER has rodeo_*.deb and librodeo-dev_*.deb, as cpack writes them
 #                                       BASE: a root folder by debootstrap --variant=minbase, which is copied
 #                                       --native: the packages are for this processor alone
+#                                       --from OLDER: a folder with those of an older version, which is upgraded from, too
 # Prints a line for each step with its seconds. Where qemu-x86_64-static is, training runs on a processor without AVX, too.
+# Packages with CUDA code train on the CPU. Their programs are built with the CUDA toolkit of this machine, which is lent read-only.
 set -euo pipefail
 if [ "${RODEO_IN_NAMESPACE:-}" != 1 ]; then  # mounts end with the script
   [ "$(id -u)" = 0 ] || { echo "check_packages.sh: chroot needs root rights" >&2; exit 2; }
   RODEO_IN_NAMESPACE=1 exec unshare --mount bash "$0" "$@"
 fi
 fail() { echo "FAILED: $*" >&2; exit 1; }
-native=
+native='' older=''
 if [ "${1:-}" = --native ]; then native=yes; shift; fi
+if [ "${1:-}" = --from ]; then older=$(realpath "$2"); shift 2; fi
 folder=$(realpath "$1") base=${2:-}
-shopt -s nullglob
-commands=("$folder"/rodeo_*.deb) dev=("$folder"/librodeo-dev_*.deb)
-[ "${#commands[@]}" = 1 ] && [ "${#dev[@]}" = 1 ] || fail "$folder must have one rodeo_*.deb and one librodeo-dev_*.deb"
+for place in "$folder" $older; do
+  for package in rodeo librodeo-dev; do
+    [ "$(find "$place" -maxdepth 1 -name "${package}_*.deb" | wc -l)" = 1 ] || fail "$place must have one rodeo_*.deb and one librodeo-dev_*.deb"
+  done
+done
+commands=$(echo "$folder"/rodeo_*.deb) dev=$(echo "$folder"/librodeo-dev_*.deb)
 # shellcheck source=/dev/null
 suite=$(. /etc/os-release && echo "$VERSION_CODENAME")
 components=main
 ! grep -qx ID=ubuntu /etc/os-release || components=main,universe
 work=$(mktemp -d "${TMPDIR:-/var/tmp}/rodeo_packages.XXXXXX")
 root=$work/root
-trap 'umount -lR "$root/proc" "$root/dev" 2>/dev/null; rm -rf "$work"' EXIT
+trap 'umount -lR "$root/proc" "$root/dev" "$root/usr/local/cuda" 2>/dev/null; rm -rf --one-file-system "$work"' EXIT
 
 step() { # step NAME COMMAND...
   local name=$1 begin=$EPOCHREALTIME
@@ -53,6 +59,14 @@ upgrade() {
   done <"$work/renamed"
   user 'rodeo_train --version'
 }
+upgrade_from_older() {
+  user 'train_gcn --version'
+  apt install /packages/rodeo.deb /packages/librodeo-dev.deb || fail "apt install"
+  ours | comm -13 - "$work/older" >"$work/gone"  # files that only the older version had
+  while read -r file; do [ ! -e "$root$file" ] || fail "the upgrade keeps $file"; done <"$work/gone"
+  inside dpkg --verify rodeo librodeo-dev
+  user 'rodeo_train --version; train_gcn a.h5 --epochs 5 --device cpu'
+}
 nothing_left() {
   local left
   left=$(while read -r path; do
@@ -68,7 +82,8 @@ if [ -n "$base" ]; then step "copy $base" cp -a "$base" "$root"; else step "debo
 cp /etc/resolv.conf "$root/etc/resolv.conf"
 mount -t proc proc "$root/proc" && mount --rbind /dev "$root/dev"
 mkdir -p "$root/packages" && install -d -o nobody -g nogroup "$root/home/user"
-cp "${commands[0]}" "$root/packages/rodeo.deb" && cp "${dev[0]}" "$root/packages/librodeo-dev.deb"
+cp "$commands" "$root/packages/rodeo.deb" && cp "$dev" "$root/packages/librodeo-dev.deb"
+[ -z "$older" ] || for name in rodeo librodeo-dev; do cp "$older"/${name}_*.deb "$root/packages/older_$name.deb"; done
 for name in rodeo librodeo-dev; do higher "$root/packages/$name.deb" "$root/packages/next_$name.deb" >/dev/null; done
 step "apt-get update" apt update
 (cd "$root" && find . -xdev | sed 's/^\.//' | sort) >"$work/before"
@@ -95,22 +110,35 @@ step "apt install ./librodeo-dev.deb, with its dependencies" apt install /packag
 step "apt install g++ pkg-config cmake make" apt install g++ pkg-config cmake make
 step "files are those of the packages" inside dpkg --verify rodeo librodeo-dev
 examples=/usr/share/doc/rodeo/examples
-if grep -q cudart "$(find "$root/usr/lib" -name rodeo.pc)"; then
-  echo "skipped: programs link to the CUDA toolkit, which a clean system has not; the tests Install.* build them"
+toolkit=$(sed -n 's/.* -L\([^ ]*\) -lcudart_static .*/\1/p' "$(find "$root/usr/lib" -name rodeo.pc)")
+if [ -n "$toolkit" ] && ! [ -e /usr/local/cuda/bin/nvcc ]; then
+  echo "skipped: programs link to the CUDA toolkit, which is not in /usr/local/cuda"
 else
+  if [ -n "$toolkit" ]; then
+    mkdir -p "$root/usr/local/cuda" && mount --bind "$(realpath /usr/local/cuda)" "$root/usr/local/cuda"
+    mount -o remount,bind,ro "$root/usr/local/cuda"
+  fi
   step "a program by g++ and pkg-config" user \
     "g++ -std=c++20 -O1 $examples/minimal_training_loop/main.cpp -o loop \$(pkg-config --cflags --libs rodeo); ./loop a.h5 | grep 'test accuracy'"
   step "a program by find_package(rodeo)" user \
     "cp -r $examples/custom_layer app; cmake -S app -B app/build; cmake --build app/build; app/build/custom_layer | grep 'test accuracy'"
+  [ -z "$toolkit" ] || { umount "$root/usr/local/cuda" && rmdir "$root/usr/local/cuda"; }
 fi
 step "upgrade" upgrade
 ours >"$work/ours"
 step "remove" apt remove rodeo librodeo-dev
-step "install again" apt install /packages/rodeo.deb /packages/librodeo-dev.deb
+if [ -n "$older" ]; then
+  version() { inside dpkg-query -f '${Version}' -W rodeo; }
+  step "install $(dpkg-deb -f "$root/packages/older_rodeo.deb" Version)" apt install /packages/older_rodeo.deb /packages/older_librodeo-dev.deb
+  ours >"$work/older" && cat "$work/older" >>"$work/ours"
+  step "upgrade from $(version)" upgrade_from_older
+else
+  step "install again" apt install /packages/rodeo.deb /packages/librodeo-dev.deb
+fi
 ours >>"$work/ours"
 step "purge" apt purge rodeo librodeo-dev
 step "no file is left" nothing_left
-for package in "${commands[0]}" "${dev[0]}"; do
+for package in "$commands" "$dev"; do
   printf '%s: %d KiB, installed %d KiB, depends on %s\n' "${package##*/}" $(($(stat -c %s "$package") / 1024)) \
     "$(dpkg-deb -f "$package" Installed-Size)" "$(dpkg-deb -f "$package" Depends)"
 done
