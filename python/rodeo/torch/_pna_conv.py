@@ -102,7 +102,8 @@ class PNAConv(Layer):
         degree = calls.edge_sum(handle, calls.of_ends(handle, torch.ones_like(x[:, :1, 0]), False), False)
         mask = self._masked(handle, None)
         if mask is None and edge_attr is None and all(len(network) == 1 for network in self.pre_nns):
-            parts = [_of_sums(handle, target, source, degree, name) for name in self.aggregators]
+            x_j = source  # PyTorch 2.4 does not compile a comprehension that reads a variable named `source`
+            parts = [_of_sums(handle, target, x_j, degree, name) for name in self.aggregators]
         else:
             messages = calls.sddmm(handle, target, source, "add").unflatten(1, (self.towers, self.F_in))
             if edge_attr is not None:

@@ -233,7 +233,8 @@ class SAGEConv(Layer):
             y = aggregate(handle, nn.functional.linear(source, self.lin_l.weight), weight, self._names[0])
             y = y if self.lin_l.bias is None else y + self.lin_l.bias
         else:
-            y = self.lin_l(torch.cat([aggregate(handle, source, weight, name) for name in self._names], -1))
+            x_j = source  # PyTorch 2.4 does not compile a comprehension that reads a variable named `source`
+            y = self.lin_l(torch.cat([aggregate(handle, x_j, weight, name) for name in self._names], -1))
         if self.root_weight and target is not None:
             y = y + self.lin_r(target)
         return nn.functional.normalize(y, p=2.0, dim=-1) if self.normalize else y
