@@ -318,7 +318,7 @@ def test_networks_compile_with_an_edge_index_in_inductor(device):
         edges, x = torch.tensor(make_edges(N, count, seed=count), device=device), torch.randn(N, 6, device=device)
         try:
             compare(net, compiled, x, edges, edges)
-        except torch._inductor.exc.InductorError as error:
+        except getattr(torch._inductor.exc, "InductorError", ()) as error:  # PyTorch 2.4 has none
             pytest.skip(f"no compiler for PyTorch here: {error}")
         edges[0, 0] = (edges[0, 0] + 1) % N  # in place
         compare(net, compiled, x, edges, edges)

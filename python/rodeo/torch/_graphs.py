@@ -84,9 +84,9 @@ def cached_graph(edge_index, num_nodes, num_sources):
 
 
 def is_sparse(matrix):
-    if hasattr(matrix, "sparse_sizes") and hasattr(matrix, "csr"):
-        return True
-    return isinstance(matrix, torch.Tensor) and matrix.layout in (torch.sparse_coo, torch.sparse_csr, torch.sparse_csc)
+    if isinstance(matrix, torch.Tensor):  # first: PyTorch 2.4 does not compile hasattr of a tensor
+        return matrix.layout in (torch.sparse_coo, torch.sparse_csr, torch.sparse_csc)
+    return hasattr(matrix, "sparse_sizes") and hasattr(matrix, "csr")
 
 
 def of_sparse(matrix):
