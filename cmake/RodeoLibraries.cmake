@@ -27,7 +27,7 @@ macro(rodeo_find_libraries with_cuda with_cudnn with_mpi)
   rodeo_import_library(openblas RODEO_OPENBLAS "OpenBLAS was not found: install libopenblas-openmp-dev.")
 
   if(${with_cuda})
-    find_package(CUDAToolkit QUIET)
+    rodeo_find_cuda_toolkit(QUIET)
     if(NOT TARGET CUDA::cudart_static OR NOT TARGET CUDA::cublasLt OR NOT TARGET CUDA::cusparse)
       list(APPEND rodeo_missing
            "The CUDA libraries cudart_static, cublasLt and cusparse were not found: set CUDAToolkit_ROOT to the folder of the CUDA toolkit.")
@@ -44,6 +44,15 @@ macro(rodeo_find_libraries with_cuda with_cudnn with_mpi)
     find_library(RODEO_CUDNN_LIBRARY cudnn HINTS ${CUDAToolkit_LIBRARY_DIR})
     rodeo_import_library(cudnn RODEO_CUDNN "cuDNN was not found: set RODEO_CUDNN_LIBRARY and RODEO_CUDNN_INCLUDE_DIR.")
   endif()
+endmacro()
+
+# CMake 3.25 fails with toolkits that have no libnvToolsExt, as CUDA 13, in projects that require CMake 3.25: it marks that library
+# as deprecated for them.
+macro(rodeo_find_cuda_toolkit)
+  set(rodeo_required_cmake ${CMAKE_MINIMUM_REQUIRED_VERSION})
+  set(CMAKE_MINIMUM_REQUIRED_VERSION 3.24)
+  find_package(CUDAToolkit ${ARGN})
+  set(CMAKE_MINIMUM_REQUIRED_VERSION ${rodeo_required_cmake})
 endmacro()
 
 # Makes the target rodeo::mpi where MPI's C library is found: on Debian the one that update-alternatives has chosen. Programs that
