@@ -153,29 +153,33 @@ DenseBlocks make_dense_blocks(const Csr& a, const std::vector<int32_t>& order) {
   return out;
 }
 
+namespace {
+// Not within min_hash_order: GCC 13.2 does not compile the order of a local class.
+struct HashedRow {
+  std::uint8_t cluster;
+  std::uint32_t hash;
+  int32_t row;
+  auto operator<=>(const HashedRow&) const = default;
+};
+}  // namespace
+
 std::vector<int32_t> min_hash_order(const Csr& a, const Tensor& cluster) {
-  struct Key {
-    std::uint8_t cluster;
-    std::uint32_t hash;
-    int32_t row;
-    auto operator<=>(const Key&) const = default;
-  };
   const auto* row_ptr = a.row_ptr.data<int64_t>();
   const auto* col = a.col.data<int32_t>();
   std::vector<std::uint32_t> hash_of(static_cast<std::size_t>(a.cols));
   for (int64_t c = 0; c < a.cols; ++c) hash_of[static_cast<std::size_t>(c)] = hash(static_cast<int32_t>(c));
-  std::vector<Key> keys(static_cast<std::size_t>(a.rows));
+  std::vector<HashedRow> keys(static_cast<std::size_t>(a.rows));
 #pragma omp parallel for schedule(dynamic, 1024)
   for (int64_t row = 0; row < a.rows; ++row) {
-    Key key{cluster.defined() ? cluster.data<std::uint8_t>()[row] : std::uint8_t{0}, ~0U,
-            static_cast<int32_t>(row)};
+    HashedRow key{cluster.defined() ? cluster.data<std::uint8_t>()[row] : std::uint8_t{0}, ~0U,
+                  static_cast<int32_t>(row)};
     for (int64_t e = row_ptr[row]; e < row_ptr[row + 1]; ++e)
       key.hash = std::min(key.hash, hash_of[static_cast<std::size_t>(col[e])]);
     keys[static_cast<std::size_t>(row)] = key;
   }
   std::ranges::sort(keys);
   std::vector<int32_t> order;
-  for (const Key& key : keys) order.push_back(key.row);
+  for (const HashedRow& key : keys) order.push_back(key.row);
   return order;
 }
 
