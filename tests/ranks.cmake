@@ -35,7 +35,7 @@ add_test(NAME Ranks.gpu.4
          COMMAND bash ${CMAKE_CURRENT_LIST_DIR}/ranks/where_gpus_are.sh 4 $<TARGET_FILE:rank_launch> 4 $<TARGET_FILE:rank_tests> --cuda)
 add_test(NAME Ranks.gpu.faults
          COMMAND bash ${CMAKE_CURRENT_LIST_DIR}/ranks/where_gpus_are.sh 2 ${faults_test} nccl $<TARGET_FILE:rank_launch> $<TARGET_FILE:rank_faults>)
-set_tests_properties(Ranks.gpu.2 Ranks.gpu.4 Ranks.gpu.faults PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77)
+set_tests_properties(Ranks.gpu.2 Ranks.gpu.4 Ranks.gpu.faults PROPERTIES TIMEOUT 900 SKIP_RETURN_CODE 77)
 foreach(test commands tasks)
   add_test(NAME Ranks.gpu.${test}
            COMMAND bash ${CMAKE_CURRENT_LIST_DIR}/ranks/where_gpus_are.sh 4 bash ${CMAKE_CURRENT_LIST_DIR}/ranks/${test}_test.sh ${PROJECT_BINARY_DIR}/bin cuda)
@@ -43,12 +43,12 @@ foreach(test commands tasks)
 endforeach()
 add_test(NAME Ranks.ctrl_c COMMAND python3 ${CMAKE_CURRENT_LIST_DIR}/ranks/ctrl_c_test.py $<TARGET_FILE:rank_launch>)
 add_test(NAME Ranks.run COMMAND python3 ${CMAKE_CURRENT_LIST_DIR}/ranks/run_test.py ${PROJECT_BINARY_DIR}/bin)
-set_tests_properties(Ranks.tcp.2 Ranks.tcp.4 Ranks.tcp.faults Ranks.launch Ranks.ctrl_c Ranks.run PROPERTIES TIMEOUT 300)
+set_tests_properties(Ranks.tcp.2 Ranks.tcp.4 Ranks.tcp.faults Ranks.launch Ranks.ctrl_c Ranks.run PROPERTIES TIMEOUT 900)
 
 add_test(NAME Ranks.commands
          COMMAND bash ${CMAKE_CURRENT_LIST_DIR}/ranks/commands_test.sh ${PROJECT_BINARY_DIR}/bin)
 add_test(NAME Ranks.tasks COMMAND bash ${CMAKE_CURRENT_LIST_DIR}/ranks/tasks_test.sh ${PROJECT_BINARY_DIR}/bin)
-set_tests_properties(Ranks.commands Ranks.tasks PROPERTIES TIMEOUT 150)
+set_tests_properties(Ranks.commands Ranks.tasks PROPERTIES TIMEOUT 900)
 
 # Two network namespaces. 77: they cannot be made
 set(hosts_test bash ${CMAKE_CURRENT_LIST_DIR}/ranks/hosts_test.sh)
@@ -56,7 +56,7 @@ set(on_hosts ${PROJECT_BINARY_DIR}/bin $<TARGET_FILE:rank_tests> $<TARGET_FILE:r
 add_test(NAME Ranks.hosts.tcp COMMAND ${hosts_test} torchrun ${on_hosts})
 add_test(NAME Ranks.hosts.nccl
          COMMAND bash ${CMAKE_CURRENT_LIST_DIR}/ranks/where_gpus_are.sh 2 ${hosts_test} nccl ${on_hosts})
-set_tests_properties(Ranks.hosts.tcp Ranks.hosts.nccl PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 ENVIRONMENT NCCL_MULTI_RANK_GPU_ENABLE=0)
+set_tests_properties(Ranks.hosts.tcp Ranks.hosts.nccl PROPERTIES TIMEOUT 900 SKIP_RETURN_CODE 77 ENVIRONMENT NCCL_MULTI_RANK_GPU_ENABLE=0)
 if(NOT RODEO_WITH_MPI)
   set(no_mpi "this build has no MPI: install libopenmpi-dev and openmpi-bin")
 elseif(NOT RODEO_MPIRUN)
@@ -82,5 +82,5 @@ add_test(NAME Ranks.faults
          COMMAND ${where_it_works} ${faults_test} mpi ${RODEO_MPIRUN} $<TARGET_FILE:rank_faults>)
 add_test(NAME Ranks.hosts.mpi COMMAND ${where_it_works} ${hosts_test} mpirun ${on_hosts})
 # In a container: mpirun runs as root, and processes may not read each other's memory.
-set_tests_properties(Ranks.2 Ranks.4 Ranks.faults Ranks.hosts.mpi PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 ENVIRONMENT
+set_tests_properties(Ranks.2 Ranks.4 Ranks.faults Ranks.hosts.mpi PROPERTIES TIMEOUT 900 SKIP_RETURN_CODE 77 ENVIRONMENT
   "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_btl_vader_single_copy_mechanism=none")
