@@ -1,7 +1,6 @@
 // Maxima, minima and their gradients on the CPU: strips of columns in registers, as in spmm.cpp. Positions of
 // edges in their rows have the width of the values, so that both are compared and chosen in one vector.
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <type_traits>
 

@@ -37,10 +37,12 @@ std::vector<Word> words_of(const cxxopts::Options& options) {
   return words;
 }
 
-std::string names(const std::vector<Word>& words) {
-  std::string all;
-  for (const Word& word : words) all += (all.empty() ? "" : " ") + word.name;
-  return all;
+/// The texts at `member` of all elements, with spaces between.
+template <class T>
+std::string joined(const std::vector<T>& all, std::string T::*member) {
+  std::string text;
+  for (const T& each : all) text += (text.empty() ? "" : " ") + each.*member;
+  return text;
 }
 
 std::string function_name(std::string program) {
@@ -64,10 +66,11 @@ std::string bash(const std::string& program, const std::vector<ModelTable>& tabl
       std::vector<std::string>& of = values[how];
       if (std::find(of.begin(), of.end(), word.name) == of.end()) of.push_back(word.name);
     }
-    models += fmt::format("    {}) options='{}' ;;\n", table.model.empty() ? "*" : table.model, names(words));
+    models += fmt::format("    {}) options='{}' ;;\n", table.model.empty() ? "*" : table.model,
+                          joined(words, &Word::name));
   }
   if (tables.size() > 1)
-    models += fmt::format("    *) options='{}' ;;\n", names(words_of(tables[0].options)));
+    models += fmt::format("    *) options='{}' ;;\n", joined(words_of(tables[0].options), &Word::name));
   std::string cases;
   for (const auto& [how, of] : values)
     cases +=
@@ -125,11 +128,8 @@ std::string zsh(const std::string& program, const std::vector<ModelTable>& table
     }
     models += fmt::format("    {}) _arguments{} ;;\n", table.model.empty() ? "*" : table.model, specs);
     if (tables.size() > 1 && &table == &tables.back())
-      models += fmt::format("    *) _arguments '--model=:NAME:({})' ;;\n", [&] {
-        std::string all;
-        for (const ModelTable& each : tables) all += (all.empty() ? "" : " ") + each.model;
-        return all;
-      }());
+      models +=
+          fmt::format("    *) _arguments '--model=:NAME:({})' ;;\n", joined(tables, &ModelTable::model));
   }
   return fmt::format(R"(#compdef {0}
 # source <({0} --completion zsh)
