@@ -29,7 +29,7 @@ components=main
 ! grep -qx ID=ubuntu /etc/os-release || components=main,universe
 work=$(mktemp -d "${TMPDIR:-/var/tmp}/rodeo_packages.XXXXXX")
 root=$work/root
-trap 'umount -lR "$root/proc" "$root/dev" "$root/usr/local/cuda" 2>/dev/null; rm -rf --one-file-system "$work"' EXIT
+trap 'umount -lR "$root/proc" "$root/dev" "$root/usr/local/cuda" 2>/dev/null || true; rm -rf --one-file-system "$work"' EXIT  # a folder that is not mounted is no failure
 
 step() { # step NAME COMMAND...
   local name=$1 begin=$EPOCHREALTIME
