@@ -54,7 +54,8 @@ def from_pyg(data, name="pyg"):
 
 
 def from_dgl(graph, name="dgl"):
-    """Reads a DGL graph, or any object with its methods. Features, labels and masks are node data, features of edges edge data."""
+    """Reads a DGL graph, or any object with its methods. Features, labels and masks are node data; features and weights of edges are
+    edge data."""
     if len(getattr(graph, "canonical_etypes", ())) > 1 or len(getattr(graph, "ntypes", ())) > 1:
         return from_dgl_hetero(graph, name)
     src, dst = graph.edges()
@@ -64,7 +65,9 @@ def from_dgl(graph, name="dgl"):
         for source in sources:
             if source in data and key not in out:
                 out[key] = array(data[source])
-    out["edge_attr"] = edge_rows(getattr(graph, "edata", {}).get("feat"), len(out["src"]))
+    edges = getattr(graph, "edata", {})
+    out["edge_attr"] = edge_rows(edges.get("feat"), len(out["src"]))
+    out["edge_weight"] = array(edges.get("weight"))
     if masks := masks_of(lambda key: data[key] if key in data else None):
         out["masks"] = masks
     return out

@@ -1,5 +1,6 @@
 """rodeo.Dataset from the objects of other packages, by their attributes: none of them is imported."""
 import os
+import types
 
 import numpy as np
 
@@ -11,7 +12,7 @@ _MASKS = "train_mask", "val_mask", "test_mask"
 
 
 def dataset_of(data):
-    """What rodeo.train takes: a Dataset, a HeteroGraph, the path of a file, or data of PyG, OGB or NetworkX."""
+    """What rodeo.train takes: a Dataset, a HeteroGraph, the path of a file, or data of PyG, DGL, OGB or NetworkX."""
     if isinstance(data, (Dataset, HeteroGraph)):
         return data
     if isinstance(data, (str, os.PathLike)):
@@ -20,18 +21,20 @@ def dataset_of(data):
         return HeteroGraph.from_pyg(data)
     if hasattr(data, "get_idx_split"):
         return from_ogb(data)
+    if _are_dgl(data):
+        return HeteroGraph.from_dgl(data) if _is_hetero(data) else from_dgl(data)
     if hasattr(data, "adjacency") and hasattr(data, "is_directed"):
         return from_networkx(data)
     if hasattr(data, "edge_index") or hasattr(data, "adj_t") or _is_list_of_data(data):
         return from_pyg(data)
-    raise ValueError(f"[train] dataset must be a rodeo.Dataset, the path of an HDF5 file, or data of PyG, OGB or NetworkX, got "
+    raise ValueError(f"[train] dataset must be a rodeo.Dataset, the path of an HDF5 file, or data of PyG, DGL, OGB or NetworkX, got "
                      f"{type(data).__name__}")
 
 
 def from_pyg(data, split=0, name=None):
-    types = getattr(data, "node_types", None)
-    if types is not None:
-        raise ValueError(f"[dataset] graphs of several node types ({', '.join(map(str, types))}) are rodeo.HeteroGraph.from_pyg"
+    kinds = getattr(data, "node_types", None)
+    if kinds is not None:
+        raise ValueError(f"[dataset] graphs of several node types ({', '.join(map(str, kinds))}) are rodeo.HeteroGraph.from_pyg"
                          "(data), or a Dataset of data.to_homogeneous()")
     if _is_list_of_data(data):
         data = [data[i] for i in range(len(data))]
@@ -102,6 +105,50 @@ def _column(name, mask, split):
     return mask[:, split]
 
 
+def _are_dgl(data):
+    """A graph of DGL, or a dataset or list of such graphs or of pairs (graph, label)."""
+    if not hasattr(data, "canonical_etypes") and hasattr(data, "__len__") and hasattr(data, "__getitem__") and len(data) > 0 \
+            and not isinstance(data, (np.ndarray, dict, str)):
+        data = data[0][0] if isinstance(data[0], tuple) and data[0] else data[0]
+    return hasattr(data, "canonical_etypes")
+
+
+def _is_hetero(graph):
+    return len(getattr(graph, "ntypes", ())) > 1 or len(getattr(graph, "canonical_etypes", ())) > 1
+
+
+def from_dgl(data, y=None, name="dgl"):
+    if not _are_dgl(data):
+        raise ValueError(f"[dataset] from_dgl wants a graph of DGL, or a dataset or list of them, got {type(data).__name__}")
+    if hasattr(data, "canonical_etypes"):
+        return from_pyg(_as_pyg(data, y), name=name)
+    items = [data[i] if isinstance(data[i], tuple) else (data[i], None) for i in range(len(data))]
+    labels = [label for _, label in items] if y is None or len(items) == 1 else y
+    if len(labels) != len(items):
+        raise ValueError(f"[dataset] y must have a label for each of {len(items)} graphs, got {len(labels)}")
+    return from_pyg([_as_pyg(graph, label) for (graph, _), label in zip(items, labels)], name=name)
+
+
+def _as_pyg(graph, y=None):
+    """A graph of DGL, or a batch of them, as an object that from_pyg() reads."""
+    if _is_hetero(graph):
+        raise ValueError(f"[dataset] graphs of several node types or relations ({', '.join(graph.ntypes)}) are "
+                         "rodeo.HeteroGraph.from_dgl(graph)")
+    nodes, edges = dgl_arrays(graph.ndata), graph.edata
+    data = types.SimpleNamespace(edge_index=np.stack([_host(ids) for ids in graph.edges()]), num_nodes=graph.num_nodes(), **nodes)
+    data.edge_attr, data.edge_weight = (edges[key] if key in edges else None for key in ("feat", "weight"))
+    data.y = data.y if y is None else y
+    if getattr(graph, "batch_size", 1) > 1:
+        data.ptr = np.concatenate([[0], np.cumsum(_host(graph.batch_num_nodes()))])
+    return data
+
+
+def dgl_arrays(data):
+    """Features, labels and masks of nodes by the names that DGL's datasets give them."""
+    return {name: next((data[key] for key in keys if key in data), None)
+            for name, keys in {"x": ("feat", "features"), "y": ("label", "labels"), **{mask: (mask,) for mask in _MASKS}}.items()}
+
+
 def from_ogb(dataset):
     first = dataset[0]
     if not (isinstance(first, tuple) and len(dataset) == 1 and "edge_index" in first[0]):
@@ -111,7 +158,8 @@ def from_ogb(dataset):
                          "arrays to rodeo.Dataset for others")
     graph, labels = first
     if graph.get("edge_index") is None:
-        raise ValueError("[dataset] graphs of several node types are not supported")
+        raise ValueError("[dataset] graphs of several node types are no Dataset: write a file by rodeo_data import ogb:NAME FILE.h5, and "
+                         "load it with rodeo.HeteroGraph.load")
     made = Dataset(graph["edge_index"], graph.get("node_feat"), labels, edge_attr=graph.get("edge_feat"),
                    num_nodes=int(graph["num_nodes"]), name=getattr(dataset, "name", "ogb"))
     return _with_split(dataset, made)

@@ -109,6 +109,16 @@ class Dataset:
         return from_pyg(data, split, name)
 
     @classmethod
+    def from_dgl(cls, data: Any, y: Any = None, name: str = "dgl") -> "Dataset":
+        """From a graph of DGL, or a dataset, batch or list of graphs, or of pairs (graph, label): a set of graphs.
+
+        Nodes have "feat", "label", "train_mask", "val_mask" and "test_mask", edges "feat" and "weight"; all are optional.
+        y   labels instead: of nodes; of a set, one for each graph
+        """
+        from ._convert import from_dgl
+        return from_dgl(data, y, name)
+
+    @classmethod
     def from_ogb(cls, dataset: Any) -> "Dataset":
         """From NodePropPredDataset of the package ogb, or PygNodePropPredDataset, with its split."""
         from ._convert import from_ogb

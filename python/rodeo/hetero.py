@@ -57,6 +57,18 @@ class HeteroGraph:
         return cls(nodes, {kind: _edges(data[kind]) for kind in data.edge_types}, target, name)
 
     @classmethod
+    def from_dgl(cls, data: Any, target: Optional[str] = None, name: str = "dgl") -> "HeteroGraph":
+        """From a heterograph of DGL, or a dataset of one. Features of edges are not read.
+
+        Nodes have "feat", "label", "train_mask", "val_mask" and "test_mask"; all are optional.
+        """
+        from ._convert import dgl_arrays
+        graph = data if hasattr(data, "canonical_etypes") else data[0]
+        nodes = {kind: {**dgl_arrays(graph.nodes[kind].data), "num_nodes": graph.num_nodes(kind)} for kind in graph.ntypes}
+        return cls(nodes, {kind: np.stack([_host(ids) for ids in graph.edges(etype=kind)]) for kind in graph.canonical_etypes}, target,
+                   name)
+
+    @classmethod
     def load(cls, path: Any, split: str = "", seed: int = 0) -> "HeteroGraph":
         """Reads and checks a file. split: "", "2" (one of the file's) or "60/20/20" (random, by seed), of the target type."""
         return cls(_core.HeteroDataset.load(os.fspath(path), split, seed), {})

@@ -176,8 +176,11 @@ class ToH5(unittest.TestCase):
             self.check(to_h5.from_ogb(Dataset(X[:3])))
         pyg = types.SimpleNamespace(num_nodes=4, edge_index=Tensor([SRC, DST]), x=Tensor(X), edge_attr=Tensor([1, 2, 3, 4]))
         np.testing.assert_array_equal(self.check(to_h5.from_pyg(pyg))["edge_attr"], [[1], [2], [3], [4]])
-        dgl = types.SimpleNamespace(edges=lambda: (Tensor(SRC), Tensor(DST)), num_nodes=lambda: 4, ndata={}, edata={"feat": Tensor(X)})
-        np.testing.assert_array_equal(self.check(to_h5.from_dgl(dgl))["edge_attr"], X)
+        dgl = types.SimpleNamespace(edges=lambda: (Tensor(SRC), Tensor(DST)), num_nodes=lambda: 4, ndata={},
+                                    edata={"feat": Tensor(X), "weight": Tensor([1, 2, 3, 0.5])})
+        got = self.check(to_h5.from_dgl(dgl))
+        np.testing.assert_array_equal(got["edge_attr"], X)
+        np.testing.assert_array_equal(got["edge_weight"], [1, 2, 3, 0.5])
 
     def test_errors_of_packages_are_sentences(self):
         def broken(kind):
