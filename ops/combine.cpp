@@ -54,10 +54,9 @@ Tensor linear_combination(double a, const Tensor& x, double b, const Tensor& y) 
 
 Variable linear_combination(double a, const Variable& x, double b, const Variable& y) {
   return record("linear_combination", linear_combination(a, x.value(), b, y.value()), {x, y},
-                [=](const auto& dout) {
+                [=, x_learns = x.requires_grad(), y_learns = y.requires_grad()](const auto& dout) {
                   using T = std::decay_t<decltype(dout)>;
-                  return std::vector{x.requires_grad() ? scaled(a, dout) : T(),
-                                     y.requires_grad() ? scaled(b, dout) : T()};
+                  return std::vector{x_learns ? scaled(a, dout) : T(), y_learns ? scaled(b, dout) : T()};
                 });
 }
 
@@ -67,10 +66,11 @@ Variable scale_add(const Variable& s, const Variable& x, const Variable& y) {
   check_beside("scale_add", "x", x.value(), "s", s.value());
   check_shape("scale_add", "s", s.value(), {1});
   const Tensor factor = s.value().to(sum_dtype(x.dtype()));
+  const SavedTensor kept_x = s.requires_grad() ? x.saved() : SavedTensor();
   return record("scale_add", scaled_sum(1, factor, x.value(), 1, y.value()), {s, x, y},
-                [=](const Tensor& dout) {
-                  return std::vector{s.requires_grad() ? dot(x.value(), dout).to(s.dtype()) : Tensor(),
-                                     x.requires_grad() ? scaled_sum(1, factor, dout, 0, {}) : Tensor(), dout};
+                [=, x_learns = x.requires_grad(), dtype = s.dtype()](const Tensor& dout) {
+                  return std::vector{kept_x.defined() ? dot(kept_x.get(), dout).to(dtype) : Tensor(),
+                                     x_learns ? scaled_sum(1, factor, dout, 0, {}) : Tensor(), dout};
                 });
 }
 
@@ -90,6 +90,22 @@ Variable maximum(const Variable& x, const Variable& y) {
 }
 
 namespace {
+
+/// The rows or columns of a concatenation that are of one part.
+struct PartRange {
+  std::int64_t begin, end;
+  bool learns;
+};
+
+std::vector<PartRange> part_ranges(const std::vector<Variable>& parts, int dim) {
+  std::vector<PartRange> ranges;
+  std::int64_t begin = 0;
+  for (const Variable& part : parts) {
+    ranges.push_back({begin, begin + part.dim(dim), part.requires_grad()});
+    begin = ranges.back().end;
+  }
+  return ranges;
+}
 
 std::vector<Tensor> values_of(std::string_view op, const std::vector<Variable>& parts) {
   std::vector<Tensor> values;
@@ -130,18 +146,14 @@ Tensor concat_columns(const std::vector<Tensor>& parts) {
 }
 
 Variable concat_columns(const std::vector<Variable>& parts) {
-  return record("concat_columns", concat_columns(values_of("concat_columns", parts)), parts,
-                [parts](const auto& dout) {
-                  using T = std::decay_t<decltype(dout)>;
-                  std::vector<T> gradients;
-                  std::int64_t begin = 0;
-                  for (const Variable& part : parts) {
-                    const std::int64_t end = begin + part.dim(1);
-                    gradients.push_back(part.requires_grad() ? columns(dout, begin, end) : T());
-                    begin = end;
-                  }
-                  return gradients;
-                });
+  const Tensor out = concat_columns(values_of("concat_columns", parts));
+  return record("concat_columns", out, parts, [ranges = part_ranges(parts, 1)](const auto& dout) {
+    using T = std::decay_t<decltype(dout)>;
+    std::vector<T> gradients;
+    for (const auto& [begin, end, learns] : ranges)
+      gradients.push_back(learns ? columns(dout, begin, end) : T());
+    return gradients;
+  });
 }
 
 Tensor concat_rows(const std::vector<Tensor>& parts) {
@@ -170,18 +182,14 @@ Tensor concat_rows(const std::vector<Tensor>& parts) {
 }
 
 Variable concat_rows(const std::vector<Variable>& parts) {
-  return record("concat_rows", concat_rows(values_of("concat_rows", parts)), parts,
-                [parts](const Tensor& dout) {
-                  std::vector<Tensor> gradients;
-                  std::int64_t begin = 0;
-                  for (const Variable& part : parts) {
-                    const std::int64_t end = begin + part.dim(0);
-                    // A copy: a view may not be aligned, and would keep all of dout.
-                    gradients.push_back(part.requires_grad() ? dout.slice(begin, end).clone() : Tensor());
-                    begin = end;
-                  }
-                  return gradients;
-                });
+  const Tensor out = concat_rows(values_of("concat_rows", parts));
+  return record("concat_rows", out, parts, [ranges = part_ranges(parts, 0)](const Tensor& dout) {
+    std::vector<Tensor> gradients;
+    // Copies: a view may not be aligned, and would keep all of dout.
+    for (const auto& [begin, end, learns] : ranges)
+      gradients.push_back(learns ? dout.slice(begin, end).clone() : Tensor());
+    return gradients;
+  });
 }
 
 Tensor transpose_last(const Tensor& x) {

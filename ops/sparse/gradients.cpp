@@ -94,6 +94,11 @@ T operand_gradient(const Adjacency& adj, const T& ds, const Tensor& edge_ids, co
   return reshape(spmm_sum(adj, weight, op == SddmmOp::kMul ? as_heads_of_one(other) : other, {}), shape);
 }
 
+/// What the gradient of a product keeps: each factor where the other one learns.
+std::pair<SavedTensor, SavedTensor> keep_factors(const Variable& a, const Variable& b) {
+  return {b.requires_grad() ? a.saved() : SavedTensor(), a.requires_grad() ? b.saved() : SavedTensor()};
+}
+
 }  // namespace
 
 Variable spmm_sum(const Adjacency& adj, const Variable& weight, const Variable& x,
@@ -102,12 +107,15 @@ Variable spmm_sum(const Adjacency& adj, const Variable& weight, const Variable& 
     return record("spmm", spmm_sum(adj, Tensor(), x.value(), options), {x}, [=](const auto& dy) {
       return std::vector{transposed_spmm(adj, std::decay_t<decltype(dy)>(), dy, options)};
     });
-  return record("spmm", spmm_sum(adj, weight.value(), x.value(), options), {weight, x}, [=](const auto& dy) {
-    std::decay_t<decltype(dy)> dweight, dx;
-    if (weight.requires_grad()) dweight = sddmm(adj, dy, x.like(dy), SddmmOp::kDot, {}, options.sddmm);
-    if (x.requires_grad()) dx = transposed_spmm(adj, weight.like(dy), dy, options);
-    return std::vector{dweight, dx};
-  });
+  const auto [kept_weight, kept_x] = keep_factors(weight, x);
+  return record("spmm", spmm_sum(adj, weight.value(), x.value(), options), {weight, x},
+                [=, kept_weight = kept_weight, kept_x = kept_x](const auto& dy) {
+                  std::decay_t<decltype(dy)> dweight, dx;
+                  if (kept_x.defined())
+                    dweight = sddmm(adj, dy, kept_x.like(dy), SddmmOp::kDot, {}, options.sddmm);
+                  if (kept_weight.defined()) dx = transposed_spmm(adj, kept_weight.like(dy), dy, options);
+                  return std::vector{dweight, dx};
+                });
 }
 
 Variable spmv(const Adjacency& adj, const Variable& x, const SpmvOptions& options) {
@@ -117,32 +125,39 @@ Variable spmv(const Adjacency& adj, const Variable& x, const SpmvOptions& option
 }
 
 Variable spmv(const Adjacency& adj, const Variable& weight, const Variable& x, const SpmvOptions& options) {
-  return record("spmv", spmv(adj, weight.value(), x.value(), options), {weight, x}, [=](const auto& dy) {
-    std::decay_t<decltype(dy)> dweight, dx;
-    if (weight.requires_grad())
-      dweight = sddmm(adj, reshape(dy, {adj.rows(), 1}), reshape(x.like(dy), {adj.cols(), 1}));
-    if (x.requires_grad()) dx = transposed_spmv(adj, weight.like(dy), dy, options);
-    return std::vector{dweight, dx};
-  });
+  const auto [kept_weight, kept_x] = keep_factors(weight, x);
+  return record(
+      "spmv", spmv(adj, weight.value(), x.value(), options), {weight, x},
+      [=, kept_weight = kept_weight, kept_x = kept_x](const auto& dy) {
+        std::decay_t<decltype(dy)> dweight, dx;
+        if (kept_x.defined())
+          dweight = sddmm(adj, reshape(dy, {adj.rows(), 1}), reshape(kept_x.like(dy), {adj.cols(), 1}));
+        if (kept_weight.defined()) dx = transposed_spmv(adj, kept_weight.like(dy), dy, options);
+        return std::vector{dweight, dx};
+      });
 }
 
 Variable sddmm(const Adjacency& graph, const Variable& b1, const Variable& own_b2, SddmmOp op,
                const Variable& weight, const SddmmOptions& options) {
   const Adjacency adj = rank_rows(graph);
   const Variable b2 = neighbour_rows(graph, own_b2);
+  const bool weighted = weight.defined(), b1_learns = b1.requires_grad(), b2_learns = b2.requires_grad(),
+             weight_learns = weighted && weight.requires_grad();
+  const SavedTensor kept_weight = weighted ? weight.saved() : SavedTensor(),
+                    kept_b1 = b2_learns || weight_learns ? b1.saved() : SavedTensor(),
+                    kept_b2 = b1_learns || weight_learns ? b2.saved() : SavedTensor();
   const auto rule = [=](const auto& ds) {
     using T = std::decay_t<decltype(ds)>;
-    const bool weighted = weight.defined();
     std::vector<T> grads(weighted ? 3 : 2);
-    const T s = weighted ? reshape(scaled_edges(edge_matrix(ds), weight.like(ds)), ds.shape()) : ds;
-    if (b1.requires_grad()) grads[0] = operand_gradient<T>(adj, s, {}, b2.like(ds), op);
-    if (b2.requires_grad()) {
+    const T s = weighted ? reshape(scaled_edges(edge_matrix(ds), kept_weight.like(ds)), ds.shape()) : ds;
+    if (b1_learns) grads[0] = operand_gradient<T>(adj, s, {}, kept_b2.like(ds), op);
+    if (b2_learns) {
       const Transposed t = transpose(adj);
-      grads[1] = operand_gradient<T>(t.adj, s, t.edge_ids, b1.like(ds), op);
+      grads[1] = operand_gradient<T>(t.adj, s, t.edge_ids, kept_b1.like(ds), op);
     }
-    if (weighted && weight.requires_grad())
-      grads[2] =
-          row_dots(edge_matrix(sddmm(adj, b1.like(ds), b2.like(ds), op, {}, options)), edge_matrix(ds));
+    if (weight_learns)
+      grads[2] = row_dots(edge_matrix(sddmm(adj, kept_b1.like(ds), kept_b2.like(ds), op, {}, options)),
+                          edge_matrix(ds));
     return grads;
   };
   if (!weight.defined())

@@ -112,10 +112,11 @@ Variable spmm_minmax(const Adjacency& adj, const Variable& weight, const Variabl
     const double sign = options.reduce == Reduce::kMax ? 1 : -1;
     kernels::spmm_minmax.on(y.device())(adj, sign, w, x.value(), y, arg);
   }
-  return record("spmm", y, {weight, x}, [=](const Tensor& dy) {
+  const SavedTensor kept_x = weight.requires_grad() ? x.saved() : SavedTensor();
+  return record("spmm", y, {weight, x}, [=, x_learns = x.requires_grad(), in = x.shape()](const Tensor& dy) {
     return std::vector{
-        weight.requires_grad() ? gradient_of_weight(adj, arg, x.value(), dy, weight.shape()) : Tensor(),
-        x.requires_grad() ? gradient_of_x(adj, w, arg, dy, x.shape()) : Tensor()};
+        kept_x.defined() ? gradient_of_weight(adj, arg, kept_x.get(), dy, w.shape()) : Tensor(),
+        x_learns ? gradient_of_x(adj, w, arg, dy, in) : Tensor()};
   });
 }
 

@@ -1,0 +1,109 @@
+// An op keeps an input for its gradient only where the gradient reads it: what is kept is the memory of a
+// training step.
+#include <functional>
+#include <string>
+
+#include "core/storage.h"
+#include "ops/combine.h"
+#include "ops/convert.h"
+#include "ops/dense.h"
+#include "ops/edge_sum.h"
+#include "ops/epilogue.h"
+#include "ops/gather_rows.h"
+#include "ops/grouped_linear.h"
+#include "ops/heads.h"
+#include "ops/scale_rows.h"
+#include "ops/sddmm.h"
+#include "ops/segment_reduce.h"
+#include "ops/spmm.h"
+#include "ops/spmv.h"
+#include "tests/support/cases.h"
+#include "tests/support/devices.h"
+#include "tests/support/near.h"
+
+namespace rodeo::test {
+namespace {
+
+class OpsKeptInputs : public OnDevice {
+ protected:
+  Variable random(const Shape& shape, bool learns = false) const {
+    return Variable(random_tensor(shape, DType::kF32, device()), learns);
+  }
+  /// Whether the value of x [5, 4], or of x [5], is freed before f(x).
+  bool frees(const std::function<Variable(const Variable&)>& f, const Shape& shape = {5, 4}) const {
+    const Variable leaf = random(shape, true);
+    Variable x = add(leaf, leaf);
+    const std::weak_ptr<Storage> value = x.value().shared_storage();
+    const Variable y = f(x);
+    EXPECT_TRUE(y.requires_grad());
+    x = {};
+    return value.expired();
+  }
+  /// Five nodes with seven edges.
+  Adjacency graph() const {
+    const Tensor dst = Tensor::from(std::vector<std::int64_t>{0, 0, 1, 2, 3, 4, 4}, device()),
+                 src = Tensor::from(std::vector<std::int64_t>{1, 2, 0, 4, 3, 0, 1}, device());
+    return coo_to_csr(dst, src, 5, 5).adj;
+  }
+};
+RODEO_ON_ALL_DEVICES(OpsKeptInputs);
+
+TEST_P(OpsKeptInputs, LinearOpsKeepNone) {
+  const Adjacency adj = graph();
+  const Variable constant = random({5, 4}), weight = random({7}), w = random({4, 3});
+  const Tensor rows = Tensor::from(std::vector<std::int64_t>{4, 0}, device()),
+               scale = random_tensor({5}, DType::kF32, device()),
+               offsets = Tensor::from(std::vector<std::int64_t>{0, 2, 5}, device());
+  const std::pair<const char*, std::function<Variable(const Variable&)>> ops[] = {
+      {"add", [&](const Variable& x) { return add(x, constant); }},
+      {"cast", [](const Variable& x) { return cast(x, DType::kF64); }},
+      {"add_bias", [&](const Variable& x) { return add_bias(x, random({4}, true)); }},
+      {"sum_rows", [](const Variable& x) { return sum_rows(x); }},
+      {"dropout", [](const Variable& x) { return dropout(x, 0.5, {}); }},
+      {"matmul", [&](const Variable& x) { return matmul(x, w); }},
+      {"concat_rows",
+       [&](const Variable& x) {
+         return concat_rows(std::vector{constant, x});
+       }},
+      {"concat_columns",
+       [&](const Variable& x) {
+         return concat_columns(std::vector{x, constant});
+       }},
+      {"linear_combination", [&](const Variable& x) { return linear_combination(2, constant, 3, x); }},
+      {"scale_add of x", [&](const Variable& x) { return scale_add(random({1}), x, constant); }},
+      {"scale_add of y", [&](const Variable& x) { return scale_add(random({1}, true), constant, x); }},
+      {"transpose_last", [](const Variable& x) { return transpose_last(x); }},
+      {"columns", [](const Variable& x) { return columns(x, 1, 3); }},
+      {"gather_rows", [&](const Variable& x) { return gather_rows(x, rows); }},
+      {"scale_rows", [&](const Variable& x) { return scale_rows(x, scale); }},
+      {"segment_reduce", [&](const Variable& x) { return segment_reduce(x, offsets, Reduce::kMean); }},
+      {"segment_reduce, max", [&](const Variable& x) { return segment_reduce(x, offsets, Reduce::kMax); }},
+      {"grouped_linear",
+       [&](const Variable& x) {
+         return grouped_linear(x, {{0, 0, 5}}, 5, random({1, 4, 2}));
+       }},
+      {"epilogue", [](const Variable& x) { return epilogue(x, {}, {.activation = Activation::kRelu}); }},
+      {"spmm", [&](const Variable& x) { return spmm(adj, x); }},
+      {"spmm of a constant weight", [&](const Variable& x) { return spmm(adj, weight, x); }},
+      {"spmm, mean", [&](const Variable& x) { return spmm(adj, weight, x, {.reduce = Reduce::kMean}); }},
+      {"spmm, max", [&](const Variable& x) { return spmm(adj, weight, x, {.reduce = Reduce::kMax}); }},
+      {"sddmm of b1", [&](const Variable& x) { return sddmm(adj, x, constant); }},
+      {"sddmm of b2", [&](const Variable& x) { return sddmm(adj, constant, x, SddmmOp::kMul); }}};
+  for (const auto& [name, op] : ops) EXPECT_TRUE(frees(op)) << name;
+  EXPECT_TRUE(frees([&](const Variable& x) { return spmv(adj, x); }, {5}));
+  EXPECT_TRUE(frees([&](const Variable& x) { return spmv(adj, weight, x); }, {5}));
+  EXPECT_TRUE(frees([&](const Variable& x) { return edge_sum(adj, x); }, {7, 4}));
+  EXPECT_TRUE(frees([&](const Variable& x) { return spmm(adj, x, constant); }, {7}));
+  EXPECT_TRUE(frees([&](const Variable& x) { return head_mean(x); }, {5, 2, 4}));
+}
+
+TEST_P(OpsKeptInputs, ProductsKeepTheOtherFactor) {
+  const Adjacency adj = graph();
+  EXPECT_FALSE(frees([&](const Variable& x) { return matmul(x, random({4, 3}, true)); }));
+  EXPECT_FALSE(frees([&](const Variable& x) { return spmm(adj, random({7}, true), x); }));
+  EXPECT_FALSE(frees([&](const Variable& x) { return sddmm(adj, x, random({5, 4}, true)); }));
+  EXPECT_FALSE(frees([&](const Variable& x) { return scale_add(random({1}, true), x, random({5, 4})); }));
+}
+
+}  // namespace
+}  // namespace rodeo::test
