@@ -80,11 +80,16 @@ def blocks(text):
 
 
 def weak_results(text):
-    """Accuracies that teach nothing: at most twice the share of the largest class, where twice is at most 0.9."""
-    for found, share in re.findall(r"^test accuracy +([\d.]+) at .*?([\d.]+) of the test \w+ are of the largest class", text,
-                                   re.MULTILINE | re.DOTALL):
-        if float(found) <= 2 * float(share) <= 0.9:
-            yield f"ends with test accuracy {found}, and the largest class has {share}"
+    """Results that teach nothing, at the best epoch, after the last one or of one of several runs: a share of right classes of
+    at most twice that of the largest class, where twice is at most 0.9, or an AUC of at most 0.7."""
+    number = r"(-?\d\.\d+)"
+    ends = re.findall(rf"^test (\S+) +{number} at .*\n +{number} after .*(?:\n +{number} of the test \w+ are of the largest class)?",
+                      text, re.MULTILINE)
+    runs = re.findall(rf"\btest {number} .*final_test {number} .*?(?:majority {number} )?metric (\S+)$", text, re.MULTILINE)
+    for metric, *found, share in ends + [(metric, best, last, share) for best, last, share, metric in runs]:
+        least = 0.7 if metric.endswith("AUC") else 2 * float(share) if share else None
+        if least and min(map(float, found)) <= least <= 0.9:
+            yield f"ends with test {metric} {min(found)}, and {least:.4g} teaches nothing"
 
 
 class Reader:

@@ -78,7 +78,15 @@ if done != EXPECTED:
 assert [command.line for command in skipped] == [16, 18, 19, 24, 28, 38], skipped
 
 RESULT = """test accuracy   {} at the best validation epoch, 6 (val 0.5)
-                0.9 after the last epoch, 10
+                {} after the last epoch, 10
                 {} of the test nodes are of the largest class, 1"""
-for found, share, is_weak in (0.71, 0.356, True), (0.712, 0.356, True), (0.72, 0.356, False), (0.9, 0.45, True), (0.91, 0.46, False):
-    assert bool(list(weak_results("x\n" + RESULT.format(found, share)))) == is_weak, (found, share)
+RUN = "fold 2   test {} val 0.5 epoch 6 final_test {} epochs 10 median_ms 1.0 majority {} metric accuracy"
+for best, last, share, is_weak in ((0.71, 0.8, 0.356, True), (0.712, 0.8, 0.356, True), (0.72, 0.72, 0.356, False),
+                                   (0.8, 0.71, 0.356, True), (0.9, 0.9, 0.45, True), (0.91, 0.91, 0.46, False)):
+    for form in (RESULT, RUN, RESULT.replace("accuracy", "macro-F1")):
+        assert bool(list(weak_results("x\n" + form.format(best, last, share)))) == is_weak, (form, best, last, share)
+RANKED = """test {}        0.7100 at the best validation epoch, 6 (val 0.5)
+                {} after the last epoch, 10
+test            AUC 0.7199"""
+for metric, last, is_weak in (("AUC", 0.7, True), ("AUC", 0.71, False), ("ROC-AUC", 0.6, True), ("MRR", 0.1, False)):
+    assert bool(list(weak_results(RANKED.format(metric, last)))) == is_weak, (metric, last)
