@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -53,6 +54,7 @@ void set_num_threads(int count) {
 
 void configure_threads(char** argv) {
   open_standard_files();
+  std::signal(SIGXFSZ, SIG_IGN);  // writing fails, which is an Error that names the file
   const bool too_many = omp_get_max_threads() > kMost;
   if (too_many) setenv("OMP_NUM_THREADS", str(kMost).c_str(), 1);
   const int allowed = std::getenv("OMP_NUM_THREADS") ? 0 : processors_of_control_groups();

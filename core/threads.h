@@ -20,6 +20,7 @@ void set_num_threads(int count);
 ///   - OMP_NUM_THREADS is at most 1024: OpenMP crashes where it is far above.
 ///   - Where ulimit -v has no room for the threads, there are fewer, which stderr says: OpenMP ends the
 ///     process if it cannot start one.
+///   - A file that becomes longer than ulimit -f allows is an Error, and no signal that ends the process.
 ///   - Standard files that are closed are opened, so that no output file gets the messages.
 ///   - num_threads() of the calling thread is at most the processors that the control groups of a container
 ///     or batch job allow (docker --cpus). Not if OMP_NUM_THREADS is set.

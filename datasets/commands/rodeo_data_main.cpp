@@ -5,7 +5,7 @@
 #include <new>
 #include <string_view>
 
-#include "core/host/least_address_space.h"
+#include "core/host/least_limits.h"
 #include "core/quoting.h"
 #include "core/threads.h"
 #include "core/version.h"

@@ -54,6 +54,11 @@ inline std::string reason() {
   };
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, innermost, &text);
   if (text.empty()) return text;
+  constexpr std::string_view kSystem = "error message = '";  // of the operating system, behind time and name
+  if (const std::size_t at = text.find(kSystem); at != text.npos) {
+    text.erase(0, at + kSystem.size());
+    return " (" + text.substr(0, text.find('\'')) + ")";
+  }
   const bool version = text.find("version") != std::string::npos;
   return " (" + text.substr(0, text.find('\n')) + ")" +
          (version

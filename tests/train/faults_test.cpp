@@ -196,7 +196,7 @@ TEST(TrainMemory, ErrorsSayWhatHoldsItAndWhatToTry) {
   EXPECT_NE(late.err.find("(conv1.lin.weight)"), std::string::npos) << late.err;
 }
 
-TEST(TrainMemory, TooLittleAddressSpaceIsALineAndNoHang) {
+TEST(TrainMemory, TooLittleAddressSpaceOrStackIsALine) {
   if (test::sanitized()) GTEST_SKIP() << "sanitizers need more address space than the limit leaves";
   const TempDir dir;
   const Result none = train(dir, "ulimit -v 200000; ", "--epochs 1");  // the loader alone fits
@@ -204,6 +204,10 @@ TEST(TrainMemory, TooLittleAddressSpaceIsALineAndNoHang) {
   EXPECT_NE(none.err.find(": less than 400 MiB of address space are allowed: raise ulimit -v\n"),
             none.err.npos)
       << none.err;
+  const Result stack = train(dir, "ulimit -s 64; ", "--epochs 1");
+  EXPECT_EQ(stack.code, 4);
+  EXPECT_NE(stack.err.find(": less than 256 KiB of stack are allowed: raise ulimit -s\n"), stack.err.npos)
+      << stack.err;
   const Result few = train(dir, "export OMP_NUM_THREADS=64; ulimit -v 600000; ", "--epochs 1");
   EXPECT_EQ(few.code, 4);
   EXPECT_NE(few.err.find(" threads, as ulimit -v leaves no room for 64\n"), few.err.npos) << few.err;
@@ -292,14 +296,28 @@ TEST(TrainDisk, AFullOneKeepsTheLastCheckpoint) {
   if (test::thread_sanitized()) GTEST_SKIP() << "ThreadSanitizer itself writes a file longer than the limit";
   const TempDir dir;
   // Files of 16 KiB at most: the history in the checkpoint grows until it is too long.
-  const Result full = train(dir, "ulimit -f 16; trap '' XFSZ; ",
-                            "--quiet --epochs 1000 --checkpoint-every 1 --checkpoint " + dir / "ck");
+  const Result full =
+      train(dir, "ulimit -f 16; ", "--quiet --epochs 1000 --checkpoint-every 1 --checkpoint " + dir / "ck");
   EXPECT_EQ(full.code, 2);
   EXPECT_NE(full.err.find("writing failed: File too large"), std::string::npos) << full.err;
   const CheckpointFolder folder(dir / "ck");
   ASSERT_TRUE(folder.latest());
   EXPECT_GT(*folder.latest(), 10);
   EXPECT_NO_THROW(folder.load());
+}
+
+TEST(TrainDisk, ATooLongFileIsNamed) {
+  if (test::thread_sanitized()) GTEST_SKIP() << "ThreadSanitizer itself writes a file longer than the limit";
+  const TempDir dir;
+  for (const std::string option : {"--export", "--csv", "--log", "--report"}) {
+    const std::string file = dir / (option == "--export" ? "out.safetensors" : "out" + option);
+    const Result full = train(dir, "ulimit -f 1; ", str("--quiet --epochs 100 ", option, " ", file));
+    EXPECT_EQ(full.code, 2) << option;
+    EXPECT_NE(full.err.find(file + ": "), std::string::npos) << full.err;
+    EXPECT_TRUE(full.err.find("File too large") != std::string::npos ||
+                full.err.find("no room, on the disk or within ulimit -f") != std::string::npos)
+        << full.err;
+  }
 }
 
 TEST(TrainDisk, AVanishedFolderIsNamed) {

@@ -3,7 +3,7 @@
 
 #include <cxxopts.hpp>
 
-#include "core/host/least_address_space.h"
+#include "core/host/least_limits.h"
 #include "core/threads.h"
 #include "core/version.h"
 #include "datasets/hdf5_check.h"

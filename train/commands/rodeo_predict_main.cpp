@@ -1,5 +1,5 @@
 /// rodeo_predict --dataset FILE --weights FILE --out FILE: classes and probabilities of all nodes.
-#include "core/host/least_address_space.h"
+#include "core/host/least_limits.h"
 #include "core/threads.h"
 #include "train/commands/predict.h"
 

@@ -1,5 +1,5 @@
 /// rodeo_train --model NAME --dataset FILE: trains any of the models with its published defaults.
-#include "core/host/least_address_space.h"
+#include "core/host/least_limits.h"
 #include "core/threads.h"
 #include "train/commands/command.h"
 

@@ -1,5 +1,5 @@
 /// train_gat --dataset FILE: trains the GAT of Velickovic et al. with the published defaults.
-#include "core/host/least_address_space.h"
+#include "core/host/least_limits.h"
 #include "core/threads.h"
 #include "train/commands/command.h"
 #include "train/task/model_registry.h"

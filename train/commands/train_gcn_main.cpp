@@ -1,5 +1,5 @@
 /// train_gcn --dataset FILE: trains the GCN of Kipf & Welling with the published defaults.
-#include "core/host/least_address_space.h"
+#include "core/host/least_limits.h"
 #include "core/threads.h"
 #include "train/commands/command.h"
 #include "train/task/model_registry.h"

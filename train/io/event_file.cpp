@@ -111,8 +111,8 @@ void EventFile::record(const std::string& event) {
   const std::string whole =
       length + little_endian(masked(crc32c(length))) + event + little_endian(masked(crc32c(event)));
   const ssize_t written = ::write(file_, whole.data(), whole.size());
-  check(written == static_cast<ssize_t>(whole.size()), path_,
-        ": writing failed: ", written < 0 ? std::strerror(errno) : "the disk is full");
+  check(written == static_cast<ssize_t>(whole.size()), path_, ": writing failed: ",
+        written < 0 ? std::strerror(errno) : "no room, on the disk or within ulimit -f");
 }
 
 // Fields of Summary: 1 value, repeated. Of a value: 1 tag, 2 simple_value, 8 tensor, 9 metadata.

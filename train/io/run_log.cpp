@@ -72,8 +72,8 @@ void LineFile::clear() {
 void LineFile::line(const std::string& text) {
   const std::string whole = text + "\n";
   const ssize_t written = ::write(file_, whole.data(), whole.size());
-  check(written == static_cast<ssize_t>(whole.size()), path_,
-        ": writing failed: ", written < 0 ? std::strerror(errno) : "the disk is full");
+  check(written == static_cast<ssize_t>(whole.size()), path_, ": writing failed: ",
+        written < 0 ? std::strerror(errno) : "no room, on the disk or within ulimit -f");
 }
 
 std::string start_line(const TrainOptions& options, const NodeTask& task, const RunFacts& facts) {
