@@ -187,6 +187,34 @@ SplitGraph graph_in_file(const std::string& path, const Dataset& dataset) {
   return out;
 }
 
+/// The parts of a file's split. Violations are added to `findings`; without it the first is thrown.
+EdgeSplitSizes check_split(const std::string& path, const Dataset& dataset,
+                           std::vector<std::string>* findings) {
+  const EdgeSplit file = load_edge_split(path, dataset.num_nodes);
+  if (!file.val.src.defined()) return {};
+  const SplitGraph edges = graph_in_file(path, dataset);
+  std::vector<int> part(edges.edges.size(), 0);
+  bool valid = true;
+  const auto step = [&](auto&& run) {
+    try {
+      run();
+    } catch (const Error& error) {
+      if (findings == nullptr) throw;
+      findings->emplace_back(error.what());
+      valid = false;
+    }
+  };
+  step([&] { edges.take(file.val, 1, "validation", part); });
+  step([&] { edges.take(file.test, 2, "test", part); });
+  step([&] { edges.check_negatives(file.val_negative, "validation"); });
+  step([&] { edges.check_negatives(file.test_negative, "test"); });
+  if (valid) step([&] { edges.check_parts(part, kNameFewer); });
+  const auto count = [&](int p) {
+    return std::count_if(part.begin(), part.end(), [&](int of) { return is_in(of, p); });
+  };
+  return {count(0), count(1), count(2), std::count(part.begin(), part.end(), 3)};
+}
+
 }  // namespace
 
 EdgeSplit load_edge_split(const std::string& path, std::int64_t num_nodes) {
@@ -209,39 +237,13 @@ EdgeSplit load_edge_split(const std::string& path, std::int64_t num_nodes) {
 }
 
 std::vector<std::string> edge_split_violations(const std::string& path, const Dataset& dataset) {
-  const EdgeSplit file = load_edge_split(path, dataset.num_nodes);
-  if (!file.val.src.defined()) return {};
-  const SplitGraph edges = graph_in_file(path, dataset);
-  std::vector<int> part(edges.edges.size(), 0);
   std::vector<std::string> findings;
-  const auto step = [&](auto&& run) {
-    try {
-      run();
-    } catch (const Error& error) {
-      findings.emplace_back(error.what());
-    }
-  };
-  step([&] { edges.take(file.val, 1, "validation", part); });
-  step([&] { edges.take(file.test, 2, "test", part); });
-  step([&] { edges.check_negatives(file.val_negative, "validation"); });
-  step([&] { edges.check_negatives(file.test_negative, "test"); });
-  if (findings.empty()) step([&] { edges.check_parts(part, kNameFewer); });
+  check_split(path, dataset, &findings);
   return findings;
 }
 
 EdgeSplitSizes edge_split_sizes(const std::string& path, const Dataset& dataset) {
-  const std::vector<std::string> violations = edge_split_violations(path, dataset);
-  check(violations.empty(), violations.empty() ? "" : violations[0]);
-  const EdgeSplit file = load_edge_split(path, dataset.num_nodes);
-  if (!file.val.src.defined()) return {};
-  const SplitGraph edges = graph_in_file(path, dataset);
-  std::vector<int> part(edges.edges.size(), 0);
-  edges.take(file.val, 1, "validation", part);
-  edges.take(file.test, 2, "test", part);
-  const auto count = [&](int p) {
-    return std::count_if(part.begin(), part.end(), [&](int of) { return is_in(of, p); });
-  };
-  return {count(0), count(1), count(2), std::count(part.begin(), part.end(), 3)};
+  return check_split(path, dataset, nullptr);
 }
 
 std::string shared_edges_text(std::int64_t in_both, std::int64_t val) {
