@@ -75,9 +75,9 @@ HeteroNames read_hetero_names(const Hdf5File& file) {
              target = file.text("target_type");
   check(types.has_value(), at, "node_types is missing: write one text with a line for each node type");
   for (const std::string_view type : split(*types, '\n', kMostTypes)) names.types.emplace_back(type);
-  const std::string lines = relations.value_or("");
-  for (const std::string_view line : split(lines, '\n', kMostRelations)) {
-    if (lines.empty()) break;
+  check(relations.has_value(), at, "relations is missing: write one text with a line for each relation");
+  for (const std::string_view line : split(*relations, '\n', kMostRelations)) {
+    if (relations->empty()) break;
     const std::vector<std::string_view> parts = split(line, ':', 3);
     check(parts.size() == 3, at, "relations must have lines such as author:writes:paper, got '",
           printable(std::string(line.substr(0, kLongestName))), "'");

@@ -57,6 +57,8 @@ void DatasetReader::read_graph_set() {
   for (std::int64_t g = 1; g < count; ++g)
     check(begin[g] >= begin[g - 1], ptr.where(), " must not decrease, but [", g, "] is ", begin[g], " after ",
           begin[g - 1]);
+  if (nodes_source_ == "/edge_index")  // the last nodes may have no edges
+    out_.num_nodes = std::max(out_.num_nodes, begin[count - 1]);
   check(begin[count - 1] == out_.num_nodes, ptr.where(), " must end at the number of nodes, ", out_.num_nodes,
         ", got ", begin[count - 1]);
   out_.graph_ptr = values;

@@ -155,6 +155,17 @@ TEST(DatasetsGraphSet, TuImporter) {
   EXPECT_NE(error().find("expected one data set"), std::string::npos);
 }
 
+TEST(DatasetsGraphSet, LastNodesWithoutEdges) {
+  const TempDir dir;
+  Hdf5Writer file(dir / "s.h5");
+  file.write("edge_index", Tensor::from(Ids{0, 1}, {2, 1}));
+  file.write("graph_ptr", Tensor::from(Ids{0, 2, 5}));
+  file.write("graph_y", Tensor::from(Ids{0, 1}));
+  file.commit();
+  EXPECT_EQ(load_dataset(dir / "s.h5").num_nodes, 5);
+  EXPECT_EQ(validate_dataset(dir / "s.h5"), (std::vector<std::string>{}));
+}
+
 TEST(DatasetsGraphSet, SplitOfTheFile) {
   const TempDir dir;
   const std::string path = dir / "s.h5", where = path + ": ";

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <fstream>
 #include <functional>
+#include <optional>
 
 #include "datasets/hdf5_check.h"
 #include "datasets/import.h"
@@ -125,7 +126,8 @@ TEST(DatasetsHetero, NamesThatFilesCannotHaveAreNotWritten) {
 /// A file of authors and papers, changed by the tests.
 struct Hostile {
   std::int64_t schema = 2, authors = 3;
-  std::string types = "author\npaper", relations = "author:writes:paper", target = "author";
+  std::string types = "author\npaper", target = "author";
+  std::optional<std::string> relations = "author:writes:paper";
   Tensor edges = ids({0, 2, 1, 0}).reshape({2, 2});
   Tensor y = ids({0, 1, -1});
   bool paper_group = true;
@@ -134,7 +136,7 @@ struct Hostile {
     Hdf5Writer file(path);
     file.attribute("rodeo_schema", schema);
     if (!types.empty()) file.attribute("node_types", types);
-    file.attribute("relations", relations);
+    if (relations) file.attribute("relations", *relations);
     file.attribute("target_type", target);
     file.enter("nodes/author");
     if (authors >= 0) file.attribute("num_nodes", authors);
@@ -156,15 +158,17 @@ TEST(DatasetsHetero, HostileFilesAreRefused) {
   };
   const Case cases[] = {
       {"", [](Hostile&) {}},
-      {"", [](Hostile& f) { f.types += "\n", f.relations += "\n"; }},
+      {"", [](Hostile& f) { f.types += "\n", *f.relations += "\n"; }},
       {"", [](Hostile& f) { f.relations = ""; }},
       {"attribute rodeo_schema must be 2 for node types and relations, got 3",
        [](Hostile& f) { f.schema = 3; }},
       {"attribute node_types is missing: write one text with a line for each node type",
        [](Hostile& f) { f.types = ""; }},
+      {"attribute relations is missing: write one text with a line for each relation",
+       [](Hostile& f) { f.relations = {}; }},
       {"names the node type 'author' twice", [](Hostile& f) { f.types += "\nauthor"; }},
       {"names the relation 'author:writes:paper' twice",
-       [](Hostile& f) { f.relations += "\nauthor:writes:paper"; }},
+       [](Hostile& f) { *f.relations += "\nauthor:writes:paper"; }},
       {"attribute relations: 'author:writes:term' names a type that attribute node_types has not",
        [](Hostile& f) { f.relations = "author:writes:term"; }},
       {"attribute relations must have lines such as author:writes:paper, got 'writes'",
