@@ -143,6 +143,17 @@ TEST(TrainRankGraphs, TargetsThatAreMissing) {
   }
 }
 
+TEST(TrainRankGraphs, SeveralTasks) {
+  Dataset data = graphs();
+  std::vector<std::uint8_t> y;
+  for (std::int64_t i = 0; i < 2 * data.num_graphs(); ++i)
+    y.push_back(i % 5 == 1 ? Dataset::kMissingLabel : static_cast<std::uint8_t>(i % 3 == 0));
+  data.graph_label = Tensor::from(y, {data.num_graphs(), 2});
+  data.num_classes = 2;
+  data.class_names.clear();
+  expect_as_on_one_rank(data, options_of("gcn"));
+}
+
 TEST(TrainRankGraphs, SameBitsInEveryRun) {
   for (const std::string_view model : {"gin", "gcn"}) {
     const Trained first = train(graphs(), options_of(model), ranks());

@@ -161,6 +161,7 @@ void Console::end_live_line() {
 void Console::say(std::string_view subject, std::string_view text) const {
   const bool remark = subject == "warning" || subject == "note";
   if (!prints_ || (quiet_ && !remark)) return;
+  std::fflush(stdout);  // what was printed before comes first, where both go to one place
   fmt::print(quiet_ ? stderr : stdout, "{}", row(subject, printable(text)));
   std::fflush(stdout);
 }

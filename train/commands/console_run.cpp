@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "train/commands/device_text.h"
 #include "train/report/op_report.h"
@@ -20,7 +21,10 @@ std::string_view held_by_each(const TrainOptions& options, const NodeTask& task)
   return task.feature_rows ? "graph, and a part of the features," : "graph and features";
 }
 
-std::string describe_ranks(const NodePartition& nodes) {
+std::string describe_ranks(const NodePartition& nodes, std::int64_t num_nodes) {
+  if (std::accumulate(nodes.rows().begin(), nodes.rows().end(), std::int64_t{0}) != num_nodes)
+    return fmt::format("{} over {}, a range of the nodes of each type", nodes.ranks().size(),
+                       nodes.ranks().backend());
   const auto [least, most] = std::minmax_element(nodes.rows().begin(), nodes.rows().end());
   return fmt::format("{} over {}, {} to {} nodes each", nodes.ranks().size(), nodes.ranks().backend(), *least,
                      *most);
@@ -37,12 +41,13 @@ void describe(const Console& console, const NodeRun& run, const TrainOptions& op
   const auto& [task, model] = run;
   const bool nodes = options.task == TaskKind::kNode;
   console.say("dataset",
-              fmt::format("{}: {} nodes, {} {}edges, {} features{}", task.name, task.num_nodes,
-                          task.num_edges, nodes ? "" : "message ", task.num_features,
+              fmt::format("{}: {} nodes, {} {}edges{}{}", task.name, task.num_nodes, task.num_edges,
+                          nodes ? "" : "message ",
+                          task.num_features > 0 ? fmt::format(", {} features", task.num_features) : "",
                           nodes ? fmt::format(", {} {}", task.num_classes, outputs_name(task)) : ""));
   console.say("split", fmt::format("{} train, {} val, {} test{}{}", task.split_sizes[0], task.split_sizes[1],
                                    task.split_sizes[2], nodes ? "" : " ", task.parts_of));
-  if (task.partition) console.say("ranks", describe_ranks(*task.partition));
+  if (task.partition) console.say("ranks", describe_ranks(*task.partition, task.num_nodes));
   if (task.ranks.size() > 1)
     console.say("ranks", fmt::format("{} over {}, {}; {} on each", task.ranks.size(), task.ranks.backend(),
                                      options.batch_by_parts ? "a part each" : "a share of each batch",

@@ -37,6 +37,8 @@ Split fold_split(const Tensor& label, int folds, int k, std::uint64_t seed) {
   Ids all;
   for (std::size_t g = 0; g < y.size(); ++g)
     if (has_label(label, static_cast<std::int64_t>(g))) all.push_back(static_cast<std::int64_t>(g));
+  check(folds <= std::ssize(all), "--folds ", folds, " leaves a part without a graph: ", all.size(),
+        " have a label");
   Ids order = shuffled(all, seed, kFoldStream);
   std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return y[a] < y[b]; });
   Ids parts[3];
@@ -44,10 +46,7 @@ Split fold_split(const Tensor& label, int folds, int k, std::uint64_t seed) {
     const int fold = static_cast<int>(i % static_cast<std::size_t>(folds));
     parts[fold == k ? 2 : fold == (k + 1) % folds ? 1 : 0].push_back(order[i]);
   }
-  for (Ids& part : parts) {
-    check(!part.empty(), "--folds ", folds, " leaves a part without a graph: ", all.size(), " have a label");
-    std::sort(part.begin(), part.end());
-  }
+  for (Ids& part : parts) std::sort(part.begin(), part.end());
   return {Tensor::from(parts[0]), Tensor::from(parts[1]), Tensor::from(parts[2])};
 }
 

@@ -87,10 +87,12 @@ void check_types(const HeteroDataset& dataset, const TrainedTypes& trained) {
 
 /// Without projections all types have features, of one width.
 void check_widths(const HeteroDataset& dataset) {
-  for (const Dataset& type : dataset.types)
-    check(type.has_features() && type.num_features == dataset.types[0].num_features,
-          "--pre-linear 0 is for features of all node types, of one width: ", type.name, " has ",
-          type.num_features, " columns, and ", dataset.types[0].name, " has ", dataset.types[0].num_features);
+  for (const Dataset& type : dataset.types) {
+    check(type.has_features(), "--pre-linear 0 is for features of all node types: ", type.name, " has none");
+    check(type.num_features == dataset.types[0].num_features,
+          "--pre-linear 0 is for features of one width: ", type.name, " has ", type.num_features,
+          " columns, and ", dataset.types[0].name, " has ", dataset.types[0].num_features);
+  }
 }
 
 /// The scaled features of each type, of the rank's nodes, on the device; undefined for a type without.

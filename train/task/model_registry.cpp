@@ -69,7 +69,7 @@ std::string model_names(std::string_view separator) {
 std::string graph_model_names() {
   std::string all;
   for (const ModelEntry& entry : model_registry())
-    if (entry.graphs) all += str(all.empty() ? "" : " and ", entry.name);
+    if (entry.graphs) all += str(all.empty() ? "" : ", ", entry.name);
   return all;
 }
 
@@ -86,7 +86,7 @@ TrainOptions published_options(std::string_view model, TaskKind task) {
   options.task = task;
   if (task == TaskKind::kNode) return options;
   if (task == TaskKind::kGraph) {
-    check(find_model(model).graphs, "--task graph is for --model ", graph_model_names(), ", got ", model);
+    check(find_model(model).graphs, "--task graph is for --model ", graph_model_names(), ": got ", model);
     options.epochs = 100;
     options.hidden = 32;
     options.layers = 5;

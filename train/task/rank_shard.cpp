@@ -75,9 +75,10 @@ void check_same(std::uint64_t hash, const Communicator& ranks, std::string_view 
 void check_same_data(const std::vector<Tensor>& values, const Communicator& ranks) {
   if (ranks.size() == 1) return;
   std::uint64_t hash = 0;
-  for (const Tensor& part : values) {
+  for (const Tensor& given : values) {
+    const Tensor part = given.dtype() == DType::kU8 ? given.to(DType::kI64) : given;
     check(part.dtype() == DType::kI64 || part.dtype() == DType::kF32,
-          "[ranks] values must be i64 or f32, got ", part.dtype());
+          "[ranks] values must be i64, f32 or u8, got ", part.dtype());
     std::uint64_t sum = static_cast<std::uint64_t>(part.numel());
     const auto add = [&]<class T>(const T* value) {
       for (std::int64_t i = 0; i < part.numel(); ++i)

@@ -31,7 +31,7 @@ Dataset rank_shard(Dataset dataset, const NodePartition& nodes);
 
 /// All ranks throw Error, "rank 2 has " and `otherwise`, unless all have the same hash. A collective call.
 void check_same(std::uint64_t hash, const Communicator& ranks, std::string_view otherwise);
-/// For data that every rank loads whole.   values: i64 or f32, on the host. A collective call. All ranks
+/// For data that every rank loads whole.   values: i64, f32 or u8, on the host. A collective call. All ranks
 /// throw Error naming the first rank whose values differ from those of rank 0.
 void check_same_data(const std::vector<Tensor>& values, const Communicator& ranks);
 
