@@ -4,6 +4,7 @@
 
 #include "datasets/commands/command_line.h"
 #include "datasets/hdf5_check.h"
+#include "datasets/hdf5_file.h"
 #include "datasets/subset.h"
 
 namespace rodeo {
@@ -26,6 +27,9 @@ int reorder_command(int argc, const char* const* argv) {
 
   check_hdf5_file(line.file(0));
   const Dataset dataset = load_dataset(line.file(0), {.all_splits = true});
+  check(!Hdf5File(line.file(0)).has("val_edges"), line.file(0),
+        ": has a split of the edges, /val_edges and /test_edges, which reorder does not keep: --reorder of "
+        "training keeps it");
   const auto begin = std::chrono::steady_clock::now();
   const Tensor order = by == "random" ? random_order(dataset.num_nodes, seed)
                                       : node_order(dataset, parse_name<NodeOrder>("--by", by));

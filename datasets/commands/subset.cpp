@@ -5,6 +5,7 @@
 
 #include "datasets/commands/command_line.h"
 #include "datasets/hdf5_check.h"
+#include "datasets/hdf5_file.h"
 #include "datasets/import/text_lines.h"
 
 namespace rodeo {
@@ -53,6 +54,9 @@ int subset_command(int argc, const char* const* argv) {
   check(!line.has("seed") || line.has("share"), "--seed belongs to --share");
   check_hdf5_file(line.file(0));
   const Dataset dataset = load_dataset(line.file(0), {.all_splits = true});
+  check(!Hdf5File(line.file(0)).has("val_edges"), line.file(0),
+        ": has a split of the edges, /val_edges and /test_edges, which subset does not keep: leave it out "
+        "first");
   const Dataset part = select_nodes(dataset, choose(line, dataset.num_nodes));
   save_dataset(part, line.file(1));
   print_line("{}: {} of {} nodes, {} of {} edges", line.file(1), part.num_nodes, dataset.num_nodes,

@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "datasets/commands/command_line.h"
 #include "datasets/hdf5_writer.h"
 #include "tests/support/devices.h"
 #include "tests/support/near.h"
@@ -72,6 +73,22 @@ TEST(DatasetsEdgeSplit, DirectedEdgesKeepTheirDirectionAndWeights) {
   EXPECT_EQ(set_of(data.src, data.dst), set_of(split.train.src, split.train.dst));
   for (std::int64_t e = 0; e < 2; ++e)
     EXPECT_EQ(data.edge_weight.data<float>()[e], static_cast<float>(data.src.data<std::int32_t>()[e] + 1));
+}
+
+TEST(DatasetsEdgeSplit, CommandsThatWouldLoseIt) {
+  using Ids = std::vector<std::int64_t>;
+  const test::TempDir dir;
+  const std::string path = dir / "g.h5", out = dir / "out.h5";
+  Hdf5Writer file(path);
+  file.write("edge_index", Tensor::from(Ids{0, 1, 1, 2, 2, 3, 1, 0, 2, 1, 3, 2}, {2, 6}));
+  file.write("val_edges", Tensor::from(Ids{0, 1}, {2, 1}));
+  file.write("test_edges", Tensor::from(Ids{1, 2}, {2, 1}));
+  file.commit();
+  const std::string has = path + ": has a split of the edges, /val_edges and /test_edges, which ";
+  const char* const reorder[] = {"reorder", "--by", "degree", path.c_str(), out.c_str()};
+  EXPECT_ERROR(reorder_command(5, reorder), has + "reorder does not keep: --reorder of training keeps it");
+  const char* const subset[] = {"subset", "--first", "2", path.c_str(), out.c_str()};
+  EXPECT_ERROR(subset_command(5, subset), has + "subset does not keep: leave it out first");
 }
 
 TEST(DatasetsEdgeSplit, SplitOfTheFile) {
