@@ -1,7 +1,10 @@
 #include "datasets/hdf5_writer.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <filesystem>
 
 #include "core/output_path.h"
@@ -33,6 +36,20 @@ Sizes chunk_of(const Shape& shape, DType dtype) {
     row *= chunk[i];
   }
   return chunk;
+}
+
+/// Bytes that may be added to a file, without some for what describes the data. H5Ocopy crashes where writing
+/// fails (HDF5 1.10), so that room is checked first.
+std::uintmax_t room(const fs::path& file) {
+  constexpr std::uintmax_t kDescription = 16 << 10;
+  std::error_code none;
+  const std::uintmax_t written = fs::file_size(file, none);
+  rlimit limit{};
+  ::getrlimit(RLIMIT_FSIZE, &limit);
+  const auto allowed = limit.rlim_cur > written ? limit.rlim_cur - written : 0;
+  const auto free =
+      std::min<std::uintmax_t>(fs::space(fs::absolute(file).parent_path(), none).available, allowed);
+  return free > kDescription ? free - kDescription : 0;
 }
 
 }  // namespace
@@ -130,6 +147,11 @@ void Hdf5Writer::write_blocks(const std::string& name, DType dtype, const Shape&
 
 void Hdf5Writer::copy(const std::string& name, const Hdf5File& from) {
   const Silence silence;
+  const Hdf5Id source = own(H5Dopen2(*from.id_, name.c_str(), H5P_DEFAULT), H5Dclose);
+  check_call(*source, path_, ": /", name, " cannot be copied");
+  const std::uintmax_t bytes = H5Dget_storage_size(*source);
+  check(room(partial_) > bytes, path_, ": /", name, " cannot be copied: no room for ", bytes,
+        " bytes, on the disk or within ulimit -f");
   check_call(H5Ocopy(*from.id_, name.c_str(), place(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT), path_, ": /",
              name, " cannot be copied");
 }

@@ -234,6 +234,8 @@ void PickleMachine::step_with_argument(char op) {
       return recall(number(1));
     case 'j':
       return recall(number(4));
+    case '\x96':
+      wrong("has arrays of pickle protocol 5: write the file with protocol 4");
     default:
       wrong("opcode ", static_cast<int>(static_cast<unsigned char>(op)), " is not supported");
   }

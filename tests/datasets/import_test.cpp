@@ -371,6 +371,8 @@ TEST(DatasetsPickle, ValuesAreReadAndNothingElse) {
   EXPECT_ERROR(parse_pickle("cos\nsystem\n(U\x02lst\x81P.", "p"), "p: byte 19: opcode 80 is not supported");
   EXPECT_ERROR(parse_pickle("tN.", "p"), "p: byte 1: no mark: the pickle is damaged");
   EXPECT_ERROR(parse_pickle("(N0.", "p"), "p: byte 3: opcode 48 is not supported");
+  EXPECT_ERROR(parse_pickle("\x80\x05\x96.", "p"),
+               "p: byte 3: has arrays of pickle protocol 5: write the file with protocol 4");
   EXPECT_ERROR(parse_pickle("T\xff\xff\xff\xffx", "p"), "p: byte 5: the pickle is truncated");
   // A list that contains itself, and a million nested lists: no recursion and no leak.
   parse_pickle("]q\001h\001a.", "p");

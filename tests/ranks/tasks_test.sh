@@ -33,6 +33,9 @@ grep -q "^3 runs: test" out.txt || fail "no folds: $(cat out.txt)"
 run --task graph --dataset g.h5 --model gin --fold 0 --ranks 2 --dry-run || fail "$(cat err.txt)"
 grep -q "ranks *2 over tcp, a share of each batch; graphs and features on each" out.txt || fail "$(cat out.txt)"
 graphs --model gin --fold 0 --epochs 1 --batch-graphs 2 --ranks 4
+"$bin/rodeo_data" generate --preset mag --nodes 2000 types.h5 > /dev/null
+run --model rgcn --dataset types.h5 --undirected --ranks 2 --dry-run || fail "$(cat err.txt)"
+grep -q "ranks *2 over tcp, a range of the nodes of each type" out.txt || fail "$(cat out.txt)"
 graphs --model gin --fold 0 --epochs 100 --patience 2 --lr 0.5 --ranks 2 --csv stopped.csv
 [ "$(wc -l < stopped.csv)" -lt 101 ] || fail "no early stopping"
 
