@@ -124,6 +124,7 @@ printf 'eve,ann,1\n' >>"$dir/edges.csv"
 expect_error "edges.csv: line 4: column 'source': $dir/nodes.csv has no id 'eve'" tables "$dir/x.h5"
 expect_error "--relabel belongs to edgelist" "$bin/rodeo_data" import --relabel mtx "$dir/edges.txt" "$dir/x.h5"
 expect_error "edges.txt: line 1" "$bin/rodeo_data" import mtx "$dir/edges.txt" "$dir/x.h5"
+expect_error "unknown option '-threads': names of options begin with two dashes, --threads" "$bin/rodeo_data" inspect -threads 2 "$data"
 expect_error "unknown option '--thread': did you mean --threads?" "$bin/rodeo_data" inspect --thread 2 "$data"
 expect_error "inspect takes FILE, got 0" "$bin/rodeo_data" inspect
 expect_error "unknown command 'look'" "$bin/rodeo_data" look

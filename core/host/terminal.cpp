@@ -4,8 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cstdlib>
+
+#include "core/error.h"
 
 namespace rodeo {
 namespace {
@@ -97,6 +100,15 @@ std::string closest(std::string_view word, const std::vector<std::string>& choic
     if (d < least && 2 * d < static_cast<int>(choice.size())) least = d, best = choice;
   }
   return least <= 1 || beginnings != 1 ? best : begins;
+}
+
+void check_dashes(int argc, const char* const* argv) {
+  for (int i = 1; i < argc && std::string_view(argv[i]) != "--"; ++i) {
+    const std::string_view argument = argv[i];
+    const bool one = argument.size() > 2 && argument[0] == '-' &&
+                     std::isalpha(static_cast<unsigned char>(argument[1])) != 0;
+    check(!one, "unknown option '", argument, "': names of options begin with two dashes, -", argument);
+  }
 }
 
 }  // namespace rodeo

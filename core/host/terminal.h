@@ -21,4 +21,7 @@ std::string wrap(std::string_view text, int width, int indent = 0);
 /// begins with it; "" if there is none.
 std::string closest(std::string_view word, const std::vector<std::string>& choices);
 
+/// Throws Error for an argument such as -epochs, which would be read as the options -e, -p, -o and so on.
+void check_dashes(int argc, const char* const* argv);
+
 }  // namespace rodeo

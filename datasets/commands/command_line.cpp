@@ -32,6 +32,7 @@ void CommandLine::flag(const std::string& name, const std::string& about) {
 }
 
 bool CommandLine::parse(int argc, const char* const* argv) {
+  check_dashes(argc, argv);
   for (int i = 1; i < argc && std::string_view(argv[i]) != "--"; ++i) {
     const std::string_view argument = argv[i];
     if (!argument.starts_with("--")) continue;

@@ -295,6 +295,8 @@ TEST(TrainOptions, EveryMistakeHasItsLine) {
       {{"--dataset", "x", "--split="}, "--split needs a value"},
       {{"--dataset", "x", "--lr", "--epochs", "5"}, "--lr needs a value"},
       {{"--dataset", "x", "--epoch", "5"}, "unknown option '--epoch': did you mean --epochs?"},
+      {{"--dataset", "x", "-hidden", "5"},
+       "unknown option '-hidden': names of options begin with two dashes, --hidden"},
       {{"--dataset", "x", "-q"}, "unknown option '-q'; see --help"},
       {{"--dataset", "x", "--quiet=maybe"}, "--quiet takes no value, got 'maybe'"},
       {{"--dataset", "x", "--hiden=5"}, "unknown option '--hiden': did you mean --hidden?"},

@@ -246,6 +246,7 @@ std::string notice_of(const cxxopts::ParseResult& parsed, const cxxopts::Options
 }  // namespace
 
 TrainOptions parse_train_options(int argc, const char* const* argv, const TrainOptions& defaults) {
+  check_dashes(argc, argv);
   std::vector<std::string> warnings;
   const Arguments arguments = rename_options(argc, argv, warnings);
   std::vector<GivenOption> given = read_config(arguments, warnings);

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "core/error.h"
+#include "core/host/terminal.h"
 #include "core/version.h"
 #include "train/commands/help.h"
 #include "train/task/model_registry.h"
@@ -106,6 +107,7 @@ std::vector<std::string> names_of(const cxxopts::Options& options) {
 
 PredictOptions parse_predict_options(int argc, const char* const* argv) {
   const std::string program = argc > 0 ? std::filesystem::path(argv[0]).filename().string() : "rodeo_predict";
+  check_dashes(argc, argv);
   const std::string model = model_of(argc, argv);
   TrainOptions chosen = published_options(model.empty() ? TrainOptions().model : model);
   chosen.choose_model = true;
