@@ -188,6 +188,33 @@ TEST_F(TrainInterrupt, OneSignalThatArrivesTwiceDoesNotEndTheProcess) {
   EXPECT_EQ(exit_code_after({SIGTERM, SIGTERM, SIGINT}, false, 50), 7);
 }
 
+// A launcher passes on a signal that the rank has had from the group, as late as a busy host lets it.
+TEST_F(TrainInterrupt, OneOfTheGroupAndOfTheLauncherDoesNotEndARank) {
+  if (test::thread_sanitized()) GTEST_SKIP() << "ThreadSanitizer delays signals";
+  for (const bool twice : {false, true}) {
+    int open_until_end[2];
+    ASSERT_EQ(pipe(open_until_end), 0);
+    const pid_t rank = fork();
+    if (rank == 0) {
+      setenv("RODEO_RANK", "0", 1), setenv("RODEO_RANKS", "2", 1), setenv("RODEO_MEETING", "1", 1);
+      ::close(STDERR_FILENO), ::close(open_until_end[1]);
+      const StopOnSignal listener;
+      raise(SIGINT);
+      char none;
+      while (::read(open_until_end[0], &none, 1) != 0) continue;
+      _exit(listener.signal() == SIGINT ? 7 : 8);
+    }
+    int status = 0;
+    do {
+      std::this_thread::sleep_for(std::chrono::milliseconds(400));
+      kill(rank, SIGINT);
+    } while (twice && waitpid(rank, &status, WNOHANG) == 0);
+    ::close(open_until_end[1]);
+    EXPECT_EQ(twice ? WEXITSTATUS(status) : wait_for(rank), twice ? 130 : 7);
+    ::close(open_until_end[0]);
+  }
+}
+
 // The terminal is closed: what is printed from then on has nowhere to go.
 TEST_F(TrainInterrupt, AHangupKeepsTheRun) {
   const TempDir dir;

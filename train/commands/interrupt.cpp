@@ -7,6 +7,8 @@
 
 #include <iterator>
 
+#include "core/launch_ranks.h"
+
 namespace rodeo {
 namespace {
 
@@ -14,12 +16,18 @@ constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
 struct sigaction before[std::size(kSignals)];
 volatile sig_atomic_t recorded = 0;
 const char* volatile stops_after = "epoch";
-struct timespec recorded_at;
 bool on_terminal[STDERR_FILENO + 1];  // known before it is gone
 
-// `kill -INT -GROUP`, `timeout` and launchers send a signal to the group and to the process: it arrives
-// twice.
+// `timeout` sends a signal to the group and to the process: it arrives twice.
 constexpr double kOnceSeconds = 0.3;
+
+/// The signals of one kind of sender. A launcher passes on what `kill -INT -GROUP` has sent to its ranks,
+/// too, and on a busy host long after it: so each kind has a count of its own.
+struct Sender {
+  int count = 0;
+  struct timespec last;
+} launcher, others;
+pid_t launcher_id = 0;  // 0: none
 
 double seconds_since(const struct timespec& begin) {
   struct timespec now;
@@ -35,18 +43,20 @@ void say(int file, const char (&text)[n]) {
 }
 
 // Async-signal-safe calls only.
-extern "C" void on_signal(int signal) {
+extern "C" void on_signal(int signal, siginfo_t* info, void*) {
   if (signal == SIGHUP) {
     const int nothing = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
     for (const int file : {STDOUT_FILENO, STDERR_FILENO})
       if (on_terminal[file] && nothing >= 0) ::dup2(nothing, file);
   }
-  if (recorded != 0) {
-    if (seconds_since(recorded_at) < kOnceSeconds) return;
+  Sender& sender = launcher_id != 0 && info->si_pid == launcher_id ? launcher : others;
+  if (sender.count > 0 && seconds_since(sender.last) < kOnceSeconds) return;
+  ::clock_gettime(CLOCK_MONOTONIC, &sender.last);
+  if (++sender.count > 1) {
     if (::isatty(STDOUT_FILENO)) say(STDOUT_FILENO, "\x1b[?7h\x1b[0m\n");  // undoes the line mode of Console
     ::_exit(128 + signal);
   }
-  ::clock_gettime(CLOCK_MONOTONIC, &recorded_at);
+  if (recorded != 0) return;
   recorded = signal;
   // One write, whose text cannot be cut by another process.
   constexpr char kBefore[] = "\nstopping after this ", kAfter[] = "; interrupt again to stop at once\n";
@@ -63,14 +73,16 @@ extern "C" void on_signal(int signal) {
 
 StopOnSignal::StopOnSignal(const char* unit) {
   recorded = 0;
+  launcher = others = {};
+  launcher_id = started_as_rank() ? ::getppid() : 0;
   stops_after = unit;
   for (const int file : {STDOUT_FILENO, STDERR_FILENO}) on_terminal[file] = ::isatty(file) == 1;
   for (std::size_t i = 0; i < std::size(kSignals); ++i) {
     ::sigaction(kSignals[i], nullptr, &before[i]);
     if (before[i].sa_handler == SIG_IGN) continue;
     struct sigaction action = {};
-    action.sa_handler = on_signal;
-    action.sa_flags = SA_RESTART;
+    action.sa_sigaction = on_signal;
+    action.sa_flags = SA_RESTART | SA_SIGINFO;
     sigemptyset(&action.sa_mask);
     ::sigaction(kSignals[i], &action, nullptr);
   }

@@ -4,7 +4,8 @@
 namespace rodeo {
 
 /// RAII signal handler. The first SIGINT, SIGTERM or SIGHUP is recorded and announced on stderr; the second
-/// ends the process at once with exit code 128 + signal. Signals that were ignored before (nohup) stay
+/// ends the process at once with exit code 128 + signal. One that the launcher of a rank passes on is not the
+/// second of one that others sent. Signals that were ignored before (nohup) stay
 /// ignored. After SIGHUP nothing more is written to a terminal, which is gone. Only one object may exist at a
 /// time.
 class StopOnSignal {
