@@ -185,8 +185,19 @@ TEST(TrainPredict, ScoresAreThoseOfTraining) {
   of.dataset = options.dataset;
   of.weights = options.export_file;
   of.device = "cpu";
-  for (const char* kind : {"classes", "several", "numbers"}) {
-    SCOPED_TRACE(kind);
+  const std::pair<std::string, std::pair<NodeMetric, const char*>> cases[] = {
+      {"classes", {NodeMetric::kAccuracy, "accuracy "}},
+      {"classes", {NodeMetric::kMacroF1, "macro-F1 "}},
+      {"classes", {NodeMetric::kRocAuc, "ROC-AUC "}},
+      {"several", {NodeMetric::kAccuracy, "micro-F1 "}},
+      {"several", {NodeMetric::kAp, "average precision "}},
+      {"numbers", {NodeMetric::kAccuracy, "R^2 "}},
+      {"numbers", {NodeMetric::kMae, "-MAE "}}};
+  for (const auto& [kind_name, by] : cases) {
+    const char* const kind = kind_name.c_str();
+    const char* const metric = by.second;
+    options.metric = by.first;
+    SCOPED_TRACE(kind_name + metric);
     Dataset data = test::tiny_dataset(200);
     data.name = "one";
     data.x = test::random_tensor({200, 6}, DType::kF32, kCpu, 1);
@@ -205,7 +216,6 @@ TEST(TrainPredict, ScoresAreThoseOfTraining) {
     const std::string score = train_and_export(options);
     of.out = {};
     const std::string text = predict_text(of);
-    const char* metric = *kind == 'c' ? "accuracy " : *kind == 's' ? "micro-F1 " : "R^2 ";
     EXPECT_NE(text.find(metric), std::string::npos) << text;
     EXPECT_NE(text.find(score + " on 60 test nodes"), std::string::npos) << score << "\n" << text;
     EXPECT_EQ(text.find("written"), std::string::npos);

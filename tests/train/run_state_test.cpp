@@ -76,7 +76,7 @@ void check_members(const SafeTensors& file, const std::vector<std::string>& opti
 
 TEST(TrainRunState, MissingMembersOfWeightsAreNamed) {
   check_members(weights(),
-                {"evaluation", "class_names", "feature_mean", "feature_deviation", "target_mean",
+                {"metric", "evaluation", "class_names", "feature_mean", "feature_deviation", "target_mean",
                  "target_deviation", "split"},
                 [](const SafeTensors& file) { read_info(file, "f"); });
 }

@@ -72,40 +72,34 @@ std::string scored_text(const Dataset& dataset, const std::string& row) {
   return test ? str("test ", row, "s") : row + "s with a label";
 }
 
-/// The metric of weights that do not predict one class: "0.8150 on 1000 test nodes"; empty without labels.
-std::string score(const Tensor& outputs, const WeightsInfo& info, const Dataset& known,
-                  const std::string& row) {
-  const DType expected = info.multi_label ? DType::kU8 : DType::kF32;
-  if (!known.y.defined() || known.y.dtype() != expected || known.y.dim(1) != info.num_classes) return {};
+/// Whether the label of an example, or one of its targets, is known.
+bool is_known(const Dataset& known, std::int64_t example) {
+  if (known.y.rank() == 1) return known.y.data<std::int64_t>()[example] >= 0;
+  if (known.y.dtype() == DType::kU8) return true;
+  const float* y = known.y.data<float>() + example * known.y.dim(1);
+  return std::any_of(y, y + known.y.dim(1), [](float target) { return !std::isnan(target); });
+}
+
+/// The metric that the weights were trained by: {"accuracy", "0.8150 on 1000 test nodes"}; empty without
+/// labels of their kind.
+std::pair<std::string, std::string> score(const Tensor& outputs, const WeightsInfo& info,
+                                          const Dataset& known, const std::string& row) {
+  const DType expected = info.regression ? DType::kF32 : info.multi_label ? DType::kU8 : DType::kI64;
+  if (!known.y.defined() || known.y.dtype() != expected) return {};
+  if (known.y.rank() == 2 && known.y.dim(1) != info.num_classes) return {};
   std::vector<std::int64_t> nodes = scored_nodes(known);
-  if (info.regression)  // of which a target is known
-    std::erase_if(nodes, [&](std::int64_t i) {
-      const float* y = known.y.data<float>() + i * info.num_classes;
-      return std::all_of(y, y + info.num_classes, [](float target) { return std::isnan(target); });
-    });
+  std::erase_if(nodes, [&](std::int64_t i) { return !is_known(known, i); });
   if (nodes.empty()) return {};
   const Tensor set = Tensor::from(nodes);
   const Split sets{set, set, set};
-  const Tensor found = info.regression ? Regression(known.y, sets).metrics(outputs)
-                                       : Classification(known.y, sets, info.num_classes).metrics(outputs);
-  return fmt::format("{:.4f} on {} {}", found.to_vector<double>()[0], nodes.size(), scored_text(known, row));
-}
-
-/// "0.8150 on 1000 test nodes"; empty without labels.
-std::string accuracy(const std::vector<std::int64_t>& predicted, const Dataset& dataset,
-                     const std::string& row) {
-  if (!dataset.y.defined() || dataset.y.dtype() != DType::kI64) return {};
-  const std::vector<std::int64_t> label = dataset.y.to_vector<std::int64_t>();
-  std::int64_t known = 0, right = 0;
-  for (const std::int64_t node : scored_nodes(dataset)) {
-    const auto i = static_cast<std::size_t>(node);
-    if (label[i] < 0) continue;
-    ++known;
-    right += label[i] == predicted[i];
-  }
-  if (known == 0) return {};
-  return fmt::format("{:.4f} on {} {}", static_cast<double>(right) / static_cast<double>(known), known,
-                     scored_text(dataset, row));
+  const NodeMetric metric = info.options.metric;
+  const auto value = [&](const Criterion& criterion) {
+    return std::pair(criterion.metric_name(),
+                     fmt::format("{:.4f} on {} {}", criterion.metrics(outputs).to_vector<double>()[0],
+                                 nodes.size(), scored_text(known, row)));
+  };
+  return info.regression ? value(Regression(known.y, sets, {.metric = metric}))
+                         : value(Classification(known.y, sets, info.num_classes, {.metric = metric}));
 }
 
 /// The description that Rodeo wrote, or what the command line says.
@@ -154,12 +148,10 @@ void predict_edges(const PredictOptions& options, const NodeRun& run, const Scor
 /// classes
 void finish(const PredictOptions& options, const WeightsInfo& info, const Dataset& known,
             const Tensor& logits, Prediction& prediction, PredictionFile* out, const Console& console) {
-  std::vector<std::int64_t> predicted;
   const bool plain = logits.defined() && !info.regression && !info.multi_label;
   if (logits.defined() && info.regression) prediction.value = logits;
   if (plain) {
-    predicted = largest_columns(logits);
-    prediction.classes = Tensor::from(predicted);
+    prediction.classes = Tensor::from(largest_columns(logits));
     prediction.probability = softmax(logits);
   } else if (logits.defined() && info.multi_label) {
     prediction.classes = above_half(logits);
@@ -171,12 +163,11 @@ void finish(const PredictOptions& options, const WeightsInfo& info, const Datase
   prediction.class_names = info.class_names;
   prediction.facts.emplace_back("rodeo", fmt::format("{} ({})", RODEO_VERSION, RODEO_COMMIT));
   if (out) out->write(prediction);
-  const std::string found = !logits.defined() ? ""
-                            : plain           ? accuracy(predicted, known, prediction.row)
-                                              : score(logits, info, known, prediction.row);
+  const auto [metric, found] =
+      logits.defined() ? score(logits, info, known, prediction.row) : std::pair<std::string, std::string>();
   check(out || !found.empty(), options.dataset,
         ": has no labels to compare the predictions with: give --out FILE, which they are written to");
-  if (!found.empty()) console.say(plain ? "accuracy" : info.multi_label ? "micro-F1" : "R^2", found);
+  if (!found.empty()) console.say(metric, found);
   if (options.per_class)
     fmt::print("\n{} by class\n{}\n", scored_text(known, prediction.row),
                format_classes(report_classes(logits, known.y, scored_nodes(known), info.class_names)));

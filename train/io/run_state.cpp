@@ -216,6 +216,7 @@ std::string describe_weights(const WeightsInfo& info) {
   json["num_classes"] = info.num_classes;
   json["multi_label"] = info.multi_label;
   if (info.regression) json["regression"] = true;
+  json["metric"] = name(info.options.metric);
   json["epoch"] = info.epoch;
   if (info.evaluation) json["evaluation"] = *info.evaluation;
   if (!info.class_names.empty()) json["class_names"] = info.class_names;
@@ -244,6 +245,8 @@ WeightsInfo read_info(const SafeTensors& weights, const std::string& where) {
     info.num_classes = d.get<std::int64_t>("num_classes");
     info.multi_label = d.get<bool>("multi_label");
     info.regression = d.json.contains("regression") && d.get<bool>("regression");
+    if (d.json.contains("metric"))
+      info.options.metric = parse_name<NodeMetric>(where + ": 'metric'", d.get<std::string>("metric"));
     info.epoch = d.get<int>("epoch");
     if (d.json.contains("evaluation")) info.evaluation = d.evaluation("evaluation");
     info.class_names = d.texts("class_names");

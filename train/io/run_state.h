@@ -14,7 +14,7 @@ namespace rodeo {
 
 /// The description in a file of weights, in its metadata under "rodeo".
 struct WeightsInfo {
-  TrainOptions options;  // OptionRole::kModel only; the others are the model's defaults
+  TrainOptions options;  // OptionRole::kModel and the metric; the others are the model's defaults
   std::string dataset;   // name
   std::int64_t num_features = 0, num_classes = 0;
   bool multi_label = false;  // several labels per node
