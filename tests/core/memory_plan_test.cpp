@@ -21,6 +21,25 @@ TEST(CoreMemoryPlan, ABlockTakesThePlaceOfSeveralThatAreGone) {
   EXPECT_EQ(plan.offsets[1], 4 * kUnit);
 }
 
+// Blocks have addresses of their own, also empty ones.
+TEST(CoreMemoryPlan, SizesAreWholeUnitsAndAtLeastOne) {
+  const MemoryPlan plan = plan_memory({{0, 0, 2}, {1, 0, 2}, {kUnit, 0, 2}, {kUnit + 1, 0, 2}});
+  EXPECT_EQ(plan.sizes, (std::vector<std::int64_t>{kUnit, kUnit, kUnit, 2 * kUnit}));
+  EXPECT_EQ(plan.offsets, (std::vector<std::int64_t>{2 * kUnit, 3 * kUnit, 4 * kUnit, 0}));
+  EXPECT_EQ(plan.bytes, 5 * kUnit);
+  EXPECT_EQ(plan_memory({}).bytes, 0);
+}
+
+// Behind the block of 4 units, one of 3 is gone when the last comes.
+TEST(CoreMemoryPlan, AGapTakesABlockThatFitsExactly) {
+  const auto with = [](std::int64_t bytes) {
+    return plan_memory({{4 * kUnit, 0, 9}, {3 * kUnit, 0, 4}, {3 * kUnit, 0, 9}, {bytes, 5, 9}});
+  };
+  EXPECT_EQ(with(3 * kUnit).bytes, 10 * kUnit);
+  EXPECT_EQ(with(3 * kUnit).offsets[3], 4 * kUnit);
+  EXPECT_EQ(with(3 * kUnit + 1).bytes, 11 * kUnit);
+}
+
 // A life is half open: the end of one block may be the begin of the next.
 TEST(CoreMemoryPlan, ABlockFollowsAnotherAtItsEnd) {
   EXPECT_EQ(plan_memory({{kUnit, 0, 1}, {kUnit, 1, 2}}).bytes, kUnit);
@@ -69,6 +88,19 @@ TEST(CoreMemoryPlan, ATraceKnowsTheBlocksOfItsDevice) {
   trace.allocated(data, 40, gpu);  // at the same address
   trace.freed(data + 1);
   EXPECT_EQ(trace.blocks(), (std::vector<BlockLife>{{10, 0, 2}, {30, 1}, {40, 3}}));
+}
+
+TEST(CoreMemoryPlan, TheInnermostTraceRecords) {
+  const Device gpu = cuda_device(0);
+  const int data = 0;
+  MemoryTrace outer(gpu);
+  {
+    MemoryTrace inner(gpu);
+    MemoryTrace::active()->allocated(&data, 10, gpu);
+    EXPECT_EQ(inner.blocks().size(), 1U);
+  }
+  EXPECT_EQ(MemoryTrace::active(), &outer);
+  EXPECT_TRUE(outer.blocks().empty());
 }
 
 }  // namespace

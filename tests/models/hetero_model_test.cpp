@@ -134,6 +134,20 @@ TEST_P(ModelsHetero, HalfPrecisionBesideParametersInF32) {
   }
 }
 
+// The width of models without attention need not be a multiple of its heads.
+TEST(ModelsHeteroErrors, HeadsAreOfAttentionAlone) {
+  const HeteroGraph graph = small_hetero_graph(kCpu);
+  for (const std::string_view name : hetero_conv_names()) {
+    HeteroModelOptions options = small_options(name);
+    options.hidden = 6, options.layer.heads = 4;
+    const auto make = [&] { HeteroModel(options, graph, Random(3)); };
+    if (options.conv->heads)
+      EXPECT_ERROR(make(), str("[", name, "_conv] out must be a multiple of heads, got 6 and 4"));
+    else
+      EXPECT_NO_THROW(make()) << name;
+  }
+}
+
 TEST(ModelsHeteroErrors, NameWhatIsWrong) {
   const HeteroGraph graph = small_hetero_graph(kCpu);
   EXPECT_ERROR(

@@ -1,11 +1,13 @@
 #include "models/trunk.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "datasets/synthetic.h"
 #include "layers/gat_conv.h"
 #include "layers/gatv2_conv.h"
+#include "layers/gcn2_conv.h"
 #include "layers/gine_conv.h"
 #include "layers/sage_conv.h"
 #include "ops/dense.h"
@@ -70,6 +72,35 @@ TEST(ModelsTrunkNames, ConvolutionsWithoutABias) {
     EXPECT_GE(biases(with_bias), 2) << conv->name;
     EXPECT_NE(names.find("lins.0.bias"), names.npos) << names;
   }
+}
+
+// beta = log(lambda / l + 1), at most 1.
+TEST_P(ModelsTrunk, BetaOfGcn2FallsWithTheLayer) {
+  const ConvGraph graph(small_gcn_graph(device()));
+  const auto betas_are = [&](double lambda, std::vector<double> betas) {
+    Trunk trunk({.in = 6,
+                 .hidden = 4,
+                 .classes = 3,
+                 .layers = 3,
+                 .conv = &kGcn2,
+                 .parts = {.pre_linear = 1, .post_linear = true},
+                 .layer = {.alpha = 0.3, .lambda = lambda}},
+                Random(3), device(), DType::kF64);
+    trunk.eval();
+    const Variable initial = random_variable({12, 4}, device(), 1), x = random_variable({12, 4}, device(), 2);
+    for (int i = 0; i < 3; ++i) {
+      Random random(0);
+      Gcn2Conv conv(4, 0.3, betas[static_cast<std::size_t>(i)], random, device(), DType::kF64);
+      for (const auto& [name, parameter] : trunk.named_parameters())
+        if (name == str("convs.", i, ".weight1"))
+          conv.parameters().front().value().copy_from(parameter.value());
+      const Variable want = relu(conv.convolve(graph, x, {.initial = initial}));
+      EXPECT_TRUE(near(trunk.evaluate_layer(i, graph, x, initial).value(), doubles(want.value()), 1e-12))
+          << lambda << " " << i;
+    }
+  };
+  betas_are(0.5, {std::log(1.5), std::log(1.25), std::log(0.5 / 3 + 1)});
+  betas_are(2, {1, std::log(2), std::log(2.0 / 3 + 1)});
 }
 
 TEST_P(ModelsTrunk, GradientsOfEveryConvolutionAndPart) {

@@ -59,6 +59,31 @@ TEST(OpsRelationalPlan, TakesTheNarrowSideAndPrintsBoth) {
   EXPECT_TRUE(str(plan_relational(wide_in, RelationalOrder::kAuto)).starts_with("transform-first ("));
 }
 
+// Bytes: two sums over 1000 edges and three products; one sum and two products where x does not learn.
+TEST(OpsRelationalPlan, CostsOfBothOrders) {
+  const RelationalSizes sizes{
+      .edges = 1000, .stack = 100, .targets = 150, .rows = 50, .in = 8, .out = 4, .element_bytes = 4};
+  const auto expect = [](const RelationalSizes& s, double transform, double aggregate) {
+    const RelationalPlan plan = plan_relational(s, RelationalOrder::kAuto);
+    EXPECT_NEAR(plan.transform_first, transform, 0.1);
+    EXPECT_NEAR(plan.aggregate_first, aggregate, 0.1);
+    EXPECT_EQ(plan.order,
+              transform < aggregate ? RelationalOrder::kTransformFirst : RelationalOrder::kAggregateFirst);
+  };
+  expect(sizes, 2 * 20000 + 3 * (426.67 + 4800), 2 * 36000 + 3 * (640 + 5600));
+  RelationalSizes fixed = sizes, sum = sizes, blocks = sizes, half = sizes;
+  fixed.x_learns = false;
+  expect(fixed, 2 * 20000 + 2 * (426.67 + 4800), 36000 + 2 * (640 + 5600));
+  sum.mean = false;
+  expect(sum, 2 * 16000 + 3 * (426.67 + 4800), 2 * 32000 + 3 * (640 + 5600));
+  blocks.blocks = 2;
+  expect(blocks, 2 * 20000 + 3 * (213.33 + 4800), 2 * 36000 + 3 * (320 + 5600));
+  half.element_bytes = 2;
+  expect(half, 2 * 10000 + 3 * (426.67 + 2400), 2 * 18000 + 3 * (640 + 2800));
+  const RelationalSizes same{.edges = 10, .stack = 5, .targets = 5, .rows = 5, .in = 4, .out = 4};
+  EXPECT_EQ(plan_relational(same, RelationalOrder::kAuto).order, RelationalOrder::kAggregateFirst);
+}
+
 TEST(OpsRelationalErrors, NameWhatIsWrong) {
   const HeteroGraph graph = small_hetero_graph(kCpu);
   const Variable x(Tensor::zeros({12, 3})), w(Tensor::zeros({4, 3, 2}));

@@ -95,6 +95,12 @@ TEST(OpsSddmmConfig, BordersOfTheRule) {
   EXPECT_EQ(algorithm(popular), kRows);
   popular.longest_row = 319;
   EXPECT_EQ(algorithm(popular), kEdges);
+  SddmmSizes small = sizes(40'000, 1'600'000, 1, 32);
+  small.longest_row = 320;
+  small.cols = 32'768;  // 4 MiB of b2, however many rows b1 has
+  EXPECT_EQ(algorithm(small), kRows);
+  small.cols = 32'769;
+  EXPECT_EQ(algorithm(small), kEdges);
   SddmmSizes local = sizes(1'000'000, 16'000'000, 1, 16);
   local.reuse = 0.45;
   EXPECT_EQ(algorithm(local), kRows);
@@ -103,6 +109,44 @@ TEST(OpsSddmmConfig, BordersOfTheRule) {
   const auto cols = static_cast<std::int64_t>(kH200.l2_bytes) / 256;  // the L2 holds 16 chunks of each row
   EXPECT_EQ(by_rule(sizes(cols, 4 * cols, 1, 128)).slice_chunks, 16);
   EXPECT_EQ(by_rule(sizes(cols + 1, 4 * cols, 1, 128)).slice_chunks, 8);
+}
+
+// Each length of a row from which b1 stays in registers, and one edge less.
+TEST(OpsSddmmConfig, LengthsOfRows) {
+  const auto algorithm = [](std::int64_t edges, std::int64_t k, double reuse, bool clusters) {
+    SddmmSizes s = sizes(1000, edges, 1, k);
+    s.reuse = reuse, s.has_clusters = clusters;
+    return choose_sddmm_algorithm(s);
+  };
+  const auto begins_at = [&](std::int64_t edges, std::int64_t k, double reuse = 0, bool clusters = false) {
+    EXPECT_EQ(algorithm(edges, k, reuse, clusters), SddmmAlgorithm::kRows) << edges << " " << k;
+    EXPECT_EQ(algorithm(edges - 1, k, reuse, clusters), SddmmAlgorithm::kEdges) << edges << " " << k;
+  };
+  begins_at(256'000, 8);  // 32 bytes: locality and clusters do not count
+  begins_at(256'000, 8, 0.9, true);
+  begins_at(80'000, 9);
+  begins_at(24'000, 9, 0, true);
+  begins_at(16'000, 9, 0.45);
+  begins_at(32'000, 128);  // 512 bytes
+  begins_at(80'000, 127);
+}
+
+// A mesh has rows of nearly one length, and neighbours near each other.
+TEST(OpsSddmmConfig, NarrowWeightedRowsOfMeshes) {
+  SddmmSizes mesh = sizes(1000, 7000, 1, 16);
+  mesh.reuse = 0.2, mesh.longest_row = 14, mesh.weighted = true;
+  EXPECT_EQ(choose_sddmm_algorithm(mesh), SddmmAlgorithm::kRows);
+  const auto expect_edges = [&](auto&& change) {
+    SddmmSizes other = mesh;
+    change(other);
+    EXPECT_EQ(choose_sddmm_algorithm(other), SddmmAlgorithm::kEdges);
+  };
+  expect_edges([](SddmmSizes& s) { s.reuse = 0.199; });
+  expect_edges([](SddmmSizes& s) { s.longest_row = 15; });
+  expect_edges([](SddmmSizes& s) { s.longest_row = 0; });  // not known
+  expect_edges([](SddmmSizes& s) { s.weighted = false; });
+  expect_edges([](SddmmSizes& s) { s.k = s.pitch = 17, s.element_bytes = 2; });
+  expect_edges([](SddmmSizes& s) { s.k = s.pitch = 17, s.reuse = 0.45; });  // 68 bytes
 }
 
 // What was faster on an H200: docs/benchmarks/kernels.md.
