@@ -58,7 +58,29 @@ TEST(DatasetsEdgeSplit, PartsAreDisjointAndMessagesUseTrainingEdges) {
   const EdgeSplit same = take_edge_split(again, {}, {.seed = 3});
   EXPECT_TRUE(test::same_bits(same.test.src, split.test.src));
   EXPECT_TRUE(test::same_bits(same.test_negative.dst, split.test_negative.dst));
-  EXPECT_FALSE(test::same_bits(take_edge_split(other, {}, {.seed = 4}).test.src, split.test.src));
+  const EdgeSplit of_4 = take_edge_split(other, {}, {.seed = 4});
+  EXPECT_FALSE(test::same_bits(of_4.test.src, split.test.src));
+  EXPECT_FALSE(test::same_bits(of_4.val_negative.src, split.val_negative.src));
+  EXPECT_FALSE(test::same_bits(of_4.test_negative.src, split.test_negative.src));
+}
+
+// The seed draws negatives also where the file names the edges, and turns the undirected ones.
+TEST(DatasetsEdgeSplit, NegativesOfAFilesSplitFollowTheSeed) {
+  Dataset data = test::tiny_dataset(200);
+  const EdgeSplit any = take_edge_split(data, {}, {.seed = 9});
+  EdgeSplit named;
+  named.val = any.val, named.test = any.test;
+  const auto take = [&](std::uint64_t seed) {
+    Dataset of_seed = test::tiny_dataset(200);
+    return take_edge_split(of_seed, named, {.seed = seed});
+  };
+  const EdgeSplit one = take(1), two = take(2);
+  EXPECT_EQ(both_ways(set_of(one.val.src, one.val.dst)), both_ways(set_of(two.val.src, two.val.dst)));
+  EXPECT_EQ(both_ways(set_of(one.test.src, one.test.dst)), both_ways(set_of(two.test.src, two.test.dst)));
+  EXPECT_FALSE(test::same_bits(one.val.src, two.val.src));
+  EXPECT_FALSE(test::same_bits(one.val_negative.src, two.val_negative.src));
+  EXPECT_FALSE(test::same_bits(one.test_negative.src, two.test_negative.src));
+  EXPECT_FALSE(test::same_bits(one.test_negative.src, one.val_negative.src));
 }
 
 TEST(DatasetsEdgeSplit, DirectedEdgesKeepTheirDirectionAndWeights) {
