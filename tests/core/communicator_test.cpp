@@ -1,6 +1,8 @@
 // One rank, and what needs no second one. Tests of several ranks are in tests/ranks.
 #include "core/communicator.h"
 
+#include <cmath>
+#include <limits>
 #include <map>
 
 #include "core/comm/call.h"
@@ -307,6 +309,26 @@ TEST(CoreCommunicatorReduce, AddsInTheOrderOfRanks) {
     EXPECT_EQ(sum({-0x1p24f, 0x1p24f, 1}), std::vector<float>(kElements, 1));
   }
   set_num_threads(threads);
+}
+
+// A NaN of any rank stays, also beside infinity.
+TEST(CoreCommunicatorReduce, MaxOfEachPlaceAndNan) {
+  const double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
+  for (const DType dtype : {DType::kF64, DType::kF32, DType::kBF16, DType::kF16}) {
+    const std::vector<std::vector<double>> of_rank{
+        {1, nan, 5, 5, -inf, -2}, {2, 5, nan, 5, -3, -1}, {3, inf, inf, nan, -inf, -4}};
+    std::vector<Tensor> parts;
+    std::vector<const std::byte*> pointers;
+    for (const std::vector<double>& values : of_rank)
+      pointers.push_back(static_cast<std::byte*>(parts.emplace_back(Tensor::from(values).to(dtype)).raw()));
+    const Tensor out = Tensor::full({6}, nan, dtype);
+    comm::reduce_in_order(pointers, static_cast<std::byte*>(out.raw()), 6, dtype, Reduction::kMax);
+    const std::vector<double> got = doubles(out);
+    EXPECT_EQ(got[0], 3) << dtype;
+    for (const std::size_t i : {1, 2, 3}) EXPECT_TRUE(std::isnan(got[i])) << dtype << " " << i;
+    EXPECT_EQ(got[4], -3) << dtype;
+    EXPECT_EQ(got[5], -1) << dtype;
+  }
 }
 
 // 1 + 2^-9 is 1 in bf16: terms of one rounding each would be lost.

@@ -1,4 +1,5 @@
 // The layers of heterogeneous graphs against plain loops in float64, one edge at a time.
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -34,6 +35,22 @@ double dot(const Values& x, const Values& y, std::size_t begin, std::size_t end)
   double sum = 0;
   for (std::size_t j = begin; j < end; ++j) sum += x[j] * y[j];
   return sum;
+}
+
+// Glorot and Bengio's bound is of one relation's matrix, however many there are.
+TEST(LayersHeteroErrors, WeightsBeginWithinTheBoundOfTheirMatrix) {
+  for (const auto& [relations, in, out] :
+       {std::tuple<int, std::int64_t, std::int64_t>{40, 3, 5}, {2, 30, 10}}) {
+    Random random(1);
+    const RgcnConv layer({.types = 2, .relations = relations, .in = in, .out = out}, random);
+    const double bound = std::sqrt(6.0 / static_cast<double>(in + out));
+    double most = 0;
+    for (const auto& [name, parameter] : layer.named_parameters())
+      if (name == "weight")
+        for (const double w : doubles(parameter.value())) most = std::max(most, std::abs(w));
+    EXPECT_LE(most, bound) << relations;
+    EXPECT_GT(most, 0.98 * bound) << relations;
+  }
 }
 
 /// A layer's inputs and parameters in float64.

@@ -2,6 +2,7 @@
 
 #include "tests/support/devices.h"
 #include "tests/support/layers.h"
+#include "tests/support/near.h"
 
 namespace rodeo::test {
 namespace {
@@ -47,6 +48,18 @@ TEST_P(ModelsGcn, DropoutOnlyWhileTraining) {
   EXPECT_FALSE(same_bits(model.forward(g, x).value(), model.forward(g, x).value()));
   model.eval();
   EXPECT_TRUE(same_bits(model.forward(g, x).value(), model.forward(g, x).value()));
+}
+
+// Masks that keep everything: dropout scales its output by D^-1/2, and the layers must know.
+TEST_P(ModelsGcn, AlmostNoDropoutIsNone) {
+  const GcnGraph g = graph();
+  const Variable x(random_tensor({12, 6}, DType::kF64, device(), 1));
+  const GcnOptions options{.in = 6, .hidden = 8, .classes = 3, .layers = 3, .dropout = 0};
+  GcnOptions almost = options;
+  almost.dropout = 1e-12;
+  Gcn none(options, Random(1), device(), DType::kF64), model(almost, Random(1), device(), DType::kF64);
+  const std::vector<double> want = doubles(none.forward(g, x).value());
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(near(model.forward(g, x).value(), want, 1e-9)) << i;
 }
 
 TEST(ModelsGcnErrors, SizesAndDropout) {

@@ -4,7 +4,9 @@
 #include <cmath>
 #include <map>
 
+#include "core/random.h"
 #include "datasets/synthetic.h"
+#include "layers/drop_edge.h"
 #include "layers/gat_conv.h"
 #include "layers/gatv2_conv.h"
 #include "layers/gcn2_conv.h"
@@ -205,6 +207,23 @@ TEST_P(ModelsTrunk, PreLinearLayersMayHaveNormAndActivation) {
   EXPECT_TRUE(near(trunk.forward(graph, Features(x)).value(), doubles(want.value()), 1e-12));
   options.parts.norm = TrunkNorm::kNone;
   EXPECT_ERROR(Trunk(options, Random()), "[trunk] pre_linear_norm needs pre_linear > 0 and a norm");
+}
+
+// DropEdge draws one graph for all layers of a step, and none for an evaluation.
+TEST_P(ModelsTrunk, LayersShareTheEdgesThatAreKept) {
+  const ConvGraph graph(small_gcn_graph(device()));
+  TrunkOptions options{.in = 6, .hidden = 4, .classes = 3, .layers = 3, .dropout = 0, .conv = &kGcn};
+  Trunk plain(options, Random(5), device(), DType::kF64);
+  options.drop_edge = 0.5;
+  Trunk trunk(options, Random(5), device(), DType::kF64);
+  const Variable x = random_variable({12, 6}, device());
+  const Tensor done = Tensor::zeros({1}, DType::kI64, device());
+  const RandomStep step(done.data<std::int64_t>());
+  const ConvGraph kept = drop_edges(graph, 0.5, Random(5).next());
+  EXPECT_LT(kept.adj.num_edges(), graph.adj.num_edges());
+  EXPECT_TRUE(near(trunk.forward(graph, x).value(), doubles(plain.forward(kept, x).value()), 1e-12));
+  trunk.eval();
+  EXPECT_TRUE(near(trunk.forward(graph, x).value(), doubles(plain.forward(graph, x).value()), 1e-12));
 }
 
 TEST(ModelsTrunkSteps, AreFixedUnlessEdgesAreDropped) {

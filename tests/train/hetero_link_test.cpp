@@ -172,6 +172,21 @@ TEST(TrainHeteroLinkMetrics, AreMeansOverTheEdgesOfRelations) {
   EXPECT_NEAR(details[5].second, b, 1e-12);
 }
 
+// Means are over edges, however many negatives a relation has.
+TEST(TrainHeteroLinkMetrics, NegativesDoNotWeighRelations) {
+  const PairCounts none{0, 0};
+  // a: edge 3 among 5, 4, 2 and 0. b: edges 3 and 1, each among the one negative 2. Edges come first.
+  const Tensor scores = Tensor::from<float>({3, 3, 1, 5, 4, 2, 0, 2}, {8, 1});
+  for (const auto& [column, a, b] :
+       {std::tuple{kRankingMrr, 1. / 3, 3. / 4}, {kRankingAuc, 1. / 2, 1. / 2}, {kRankingHits, 0., 1. / 2}}) {
+    const PairRanking criterion({1, 1}, {none, none, {3, 5}}, kCpu,
+                                {.column = column,
+                                 .hits = 1,
+                                 .relations = {{"a", {none, none, {1, 4}}}, {"b", {none, none, {2, 1}}}}});
+    EXPECT_NEAR(criterion.metrics(scores).to_vector<double>()[4], (a + 2 * b) / 3, 1e-12) << column;
+  }
+}
+
 TEST(TrainHeteroLinkFiles, WeightsSayWhatTheyAreOfAndARunIsResumed) {
   const TempDir dir;
   save_hetero_dataset(small_citations(), dir / "mag.h5");

@@ -221,5 +221,21 @@ TEST(TrainRunState, HistoryIsOfEpochsOfTheRun) {
   }
 }
 
+// A version that reads 1 alone would take scaled targets for targets, or repeat the batches of an epoch.
+TEST(TrainRunState, FormatsAreTheOldestThatCanBeRead) {
+  const auto format = [](const SafeTensors& file) {
+    return Json::parse(file.metadata.at("rodeo")).at("format").get<int>();
+  };
+  EXPECT_EQ(format(weights()), 3);
+  WeightsInfo plain;
+  plain.options = published_options("gcn");
+  plain.features = ColumnScale({1}, {2});
+  EXPECT_EQ(format(pack_weights({}, plain)), 1);
+  RunState state = state_after(7);
+  EXPECT_EQ(format(pack_state(state, {})), 1);
+  state.trainer.batch = 1;
+  EXPECT_EQ(format(pack_state(state, {})), 2);
+}
+
 }  // namespace
 }  // namespace rodeo::test

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -263,6 +264,32 @@ TEST(TrainLoop, TellsTheRateOfEachEpoch) {
   options.schedule = {.kind = LrScheduleOptions::Kind::kStep, .step = 2, .factor = 0.5};
   run_script(script, options, [&](const EpochReport& report) { rates.push_back(report.lr); });
   EXPECT_EQ(rates, (std::vector<double>{0.01, 0.01, 0.005, 0.005, 0.0025}));
+}
+
+// The validation nodes have the other class: their loss rises while that of training falls.
+TEST(TrainLoop, APlateauIsThatOfTheValidationLossWhereItIsKnown) {
+  Ring ring(40);
+  std::vector<std::int64_t> even, odd;
+  for (std::int64_t i = 0; i < 40; ++i) (i % 2 == 0 ? even : odd).push_back(i);
+  for (const std::int64_t i : odd) ring.label.data<std::int64_t>()[i] ^= 1;
+  ring.split = {Tensor::from(even), Tensor::from(odd), Tensor::from(odd)};
+  const LrScheduleOptions plateau{.kind = LrScheduleOptions::Kind::kPlateau, .factor = 0.5, .patience = 2};
+  for (const int every : {1, 3}) {
+    Gcn model({.in = Ring::kFeatures, .hidden = 16, .classes = 2, .dropout = 0, .spmm = {}}, Random(3));
+    Trainer trainer(model, [&] { return model.forward(ring.graph, ring.x); },
+                    {{model.parameters(), {.lr = 0.05}}}, ring.label, ring.split,
+                    {.epochs = 60, .eval_every = every, .schedule = plateau});
+    LrSchedule want(plateau, {0.05});
+    std::vector<double> losses;
+    trainer.fit([&](const EpochReport& report) {
+      EXPECT_EQ(report.lr, want.rates(report.epoch)[0]) << report.epoch;
+      EXPECT_EQ(report.evaluation.has_value(), report.epoch % every == 0);
+      if (report.evaluation) want.observe(report.evaluation->val_loss);
+      losses.push_back(report.loss);
+    });
+    EXPECT_LT(want.rates(60)[0], 0.02) << every;
+    EXPECT_TRUE(std::ranges::is_sorted(losses, std::greater())) << every;
+  }
 }
 
 TEST(TrainLoop, StopsWhereItIsTold) {
