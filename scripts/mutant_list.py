@@ -315,4 +315,18 @@ MUTANTS = [
     ("ops/sample_neighbors.cpp", "capacity <= kMost - targets", "capacity <= kMost", "DatasetsNeighborSampler*"),
     ("ops/sample_neighbors.cpp", "!options.replace || options.fanout > 0", "!options.replace || options.fanout >= -1",
      "DatasetsNeighborSampler*"),
+    # Rules that had a case on one side only
+    ("core/memory_plan.cpp", "std::max<std::int64_t>(block.bytes, 1)", "block.bytes", "CoreMemoryPlan*"),
+    ("core/comm/reduce_in_order.cpp", "const bool is_nan = value != value;", "const bool is_nan = false;", "CoreCommunicatorReduce*"),
+    ("ops/plan/relational_plan.cpp", "(s.x_learns ? 2 : 1) * sum_cost", "2 * sum_cost", "OpsRelationalPlan*"),
+    ("ops/plan/sddmm_config.cpp", "sizes.cols * bytes <= kSmallB2", "sizes.rows * bytes <= kSmallB2", "OpsSddmmConfig*"),
+    ("layers/gcn2_conv.cpp", "std::log(o.lambda / o.layer + 1)", "std::log(o.lambda / (o.layer + 1) + 1)", "ModelsTrunk*"),
+    ("layers/hetero_conv.cpp", "static_cast<double>(shape[-2] + shape[-1])", "static_cast<double>(shape[0] + shape[-1])", "LayersHetero*"),
+    ("models/hetero_model.cpp", "  if (!o.conv->heads) layer_options.heads = 1;\n", "", "ModelsHetero*"),
+    ("models/trunk_forward.cpp", "if (dropped_of != last) dropped", "if (dropped_of != last || i > 0) dropped", "ModelsTrunk*"),
+    ("datasets/edge_split.cpp", "RandomKey{options.seed, stream}", "RandomKey{0, stream}", "DatasetsEdgeSplit*"),
+    ("train/pair_ranking.cpp", "static_cast<double>(own.positives) / static_cast<double>(pairs.positives)",
+     "static_cast<double>(own.size()) / static_cast<double>(pairs.size())", "TrainHeteroLink*"),
+    ("train/io/run_state.cpp", "  if (info.targets.defined()) json[\"format\"] = kScaled;\n", "", "TrainRunState*"),
+    ("train/fit.cpp", "schedule_.observe(report.evaluation->val_loss)", "schedule_.observe(report.loss)", "TrainLoop*"),
 ]
