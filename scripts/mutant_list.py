@@ -322,6 +322,7 @@ MUTANTS = [
     ("ops/plan/sddmm_config.cpp", "sizes.cols * bytes <= kSmallB2", "sizes.rows * bytes <= kSmallB2", "OpsSddmmConfig*"),
     ("layers/gcn2_conv.cpp", "std::log(o.lambda / o.layer + 1)", "std::log(o.lambda / (o.layer + 1) + 1)", "ModelsTrunk*"),
     ("layers/hetero_conv.cpp", "static_cast<double>(shape[-2] + shape[-1])", "static_cast<double>(shape[0] + shape[-1])", "LayersHetero*"),
+    ("layers/pna_conv.cpp", "return std::max(kLeast, ", "return std::max(0 * kLeast, ", "LayersErrors*"),
     ("models/hetero_model.cpp", "  if (!o.conv->heads) layer_options.heads = 1;\n", "", "ModelsHetero*"),
     ("models/trunk_forward.cpp", "if (dropped_of != last) dropped", "if (dropped_of != last || i > 0) dropped", "ModelsTrunk*"),
     ("datasets/edge_split.cpp", "RandomKey{options.seed, stream}", "RandomKey{0, stream}", "DatasetsEdgeSplit*"),

@@ -3,6 +3,7 @@
 #include "core/async_host_copy.h"
 #include "core/elementwise.h"
 #include "core/random.h"
+#include "core/random_streams.h"
 #include "core/storage.h"
 #include "tests/support/devices.h"
 #include "tests/support/near.h"
@@ -157,6 +158,30 @@ TEST(CoreRandomStep, KeysAreAFunctionOfStepAndPosition) {
             (std::vector<std::uint64_t>{unit, unit + 1, 2 * unit, 2 * unit + 1, 3 * unit, 3 * unit + 1}));
   EXPECT_EQ(random.next().stream_now(), 0u);
   EXPECT_EQ(other.next().stream_now(), 1u);
+}
+
+// A guard within a step has its value while it lives, and the step its own afterwards.
+TEST(CoreRandomStep, KeysHaveTheRowsAndStreamsOfTheInnermostGuard) {
+  Random random(5);
+  const std::int64_t done = 0;
+  EXPECT_EQ(random.next().first_row, 0);
+  const RandomStep step(&done, 8);
+  EXPECT_EQ(random.next().first_row, 8);
+  {
+    const ScopedFirstRow rows(12);
+    EXPECT_EQ(random.next().first_row, 12);
+  }
+  EXPECT_EQ(random.next().first_row, 8);
+  {
+    const ScopedStreams streams(100);
+    EXPECT_EQ(random.next().stream, 103u);
+  }
+  EXPECT_EQ(random.next().stream, 4u);
+  {
+    const RandomStep inner(&done, 4);
+    EXPECT_EQ(random.next().first_row, 4);
+  }
+  EXPECT_EQ(random.next().first_row, 8);
 }
 
 }  // namespace

@@ -93,6 +93,27 @@ TEST_P(CorePrint, MoreThanAThousandElementsAreSummarised) {
                 facts("i64 [3, 5, 4]"));
 }
 
+TEST_P(CorePrint, NothingIsLeftOutWhereBothEndsAreAll) {
+  const PrintOptions two{.threshold = 3, .edge_items = 2};
+  EXPECT_EQ(to_text(range({3}), two), "[0, 1, 2]" + facts("i64 [3]"));  // at the threshold
+  EXPECT_EQ(to_text(range({4}), two), "[0, 1, 2, 3]" + facts("i64 [4]"));
+  EXPECT_EQ(to_text(range({5}), two), "[0, 1, ..., 3, 4]" + facts("i64 [5]"));
+  EXPECT_EQ(to_text(range({5}), {.threshold = 5, .edge_items = 2}), "[0, 1, 2, 3, 4]" + facts("i64 [5]"));
+}
+
+// Numbers from 1e8 on, from four digits apart, and below 1e-4 have an exponent.
+TEST_P(CorePrint, ExponentsBeginAtTheirBounds) {
+  const auto text = [&](std::vector<double> values) {
+    return to_text(tensor<double>(values, {std::ssize(values)}), {.precision = 1}).substr(0, 9);
+  };
+  EXPECT_EQ(text({99999999}), "[99999999");
+  EXPECT_EQ(text({1e8}), "[1.0e+08]");
+  EXPECT_EQ(text({0.5, 500}), "[  0.5, 5");
+  EXPECT_EQ(text({0.5, 501}), "[5.0e-01,");
+  EXPECT_EQ(text({0.0001}), "[0.0]\nf64");
+  EXPECT_EQ(text({0.00009}), "[9.0e-05]");
+}
+
 TEST_P(CorePrint, LongRowsGoOnInTheNextLine) {
   EXPECT_EQ(to_text(range({2, 5}), {.line_width = 10}),
             "[[0, 1, 2,\n  3, 4],\n [5, 6, 7,\n  8, 9]]" + facts("i64 [2, 5]"));

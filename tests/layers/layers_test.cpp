@@ -1,6 +1,10 @@
 #include "tests/support/layers.h"
+
+#include <cmath>
+
 #include "layers/gcn_conv.h"
 #include "layers/linear.h"
+#include "layers/pna_conv.h"
 #include "tests/support/devices.h"
 
 namespace rodeo::test {
@@ -46,6 +50,18 @@ struct Named : Module {
   std::vector<Variable> slots;
   Tensor state;
 };
+
+// PNA divides by it, also where no node has an edge.
+TEST(LayersErrors, MeanLogDegreeIsAboveZero) {
+  const auto of = [](std::vector<std::int64_t> row_ptr) {
+    const auto rows = static_cast<std::int64_t>(row_ptr.size()) - 1, edges = row_ptr.back();
+    return mean_log_degree(
+        Adjacency(Csr{rows, 4, Tensor::from(row_ptr), Tensor::zeros({edges}, DType::kI32)}));
+  };
+  EXPECT_NEAR(of({0, 0, 1, 4}), (std::log(2) + std::log(4)) / 3, 1e-12);
+  EXPECT_EQ(of({0, 0, 0}), 1e-3);
+  EXPECT_EQ(of({0}), 1e-3);
+}
 
 TEST(LayersErrors, NamesAreUnique) {
   EXPECT_ERROR(Named({"w", "b", "w"}), "[module] there is already a parameter named 'w'");

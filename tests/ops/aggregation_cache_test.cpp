@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "ops/sparse/aggregation_choice.h"
+#include "ops/sparse/cache_lines.h"
 
 namespace rodeo {
 namespace {
@@ -43,6 +44,26 @@ TEST(OpsAggregationCache, KeepsWhatWasTimed) {
 
 // "overlap" was a form before 0.3. Lines that name such a form are passed over, and replaced when it is timed
 // again.
+TEST(OpsAggregationCache, AKeyHasOneLine) {
+  const std::string folder = testing::TempDir() + "/cache_lines";
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder);
+  const std::string path = folder + "/lines";
+  const CacheLines lines(path, "values");
+  for (const auto& [key, value] :
+       {std::pair{"a", "1"}, {"a b", "2"}, {"a", "3"}, {"tab\tand\nline", "4"}, {"a b", "2"}})
+    EXPECT_EQ(lines.keep(key, value), "");
+  EXPECT_EQ(lines.find("a"), "3");
+  EXPECT_EQ(lines.find("a b"), "2");
+  EXPECT_EQ(lines.find("tab and line"), "4");
+  EXPECT_FALSE(lines.find("a "));
+  EXPECT_FALSE(CacheLines(path, "other values").find("a"));
+  std::ifstream file(path);
+  int count = 0;
+  for (std::string line; std::getline(file, line);) ++count;
+  EXPECT_EQ(count, 4) << "the header and a line for each key";
+}
+
 TEST(OpsAggregationCache, IgnoresAFormThatIsNoMore) {
   const std::string folder = testing::TempDir() + "/aggregation_cache_old";
   std::filesystem::remove_all(folder);

@@ -39,6 +39,17 @@ TEST(OpsAggregationCost, ColumnsTravelTwice) {
               3 * AggregationRates().exchange_ms + 51'200 / 275e6 + 4 * 200 * 256 / 2.5e9, 1e-12);
 }
 
+// Two collectives. Sent rows are packed, received and own ones copied: each is read and written.
+TEST(OpsAggregationCost, AHaloIsPackedAndPlaced) {
+  AggregationSizes sizes{.ranks = 2, .nodes = 400, .edges = 4000, .columns = 64, .halo_fraction = 0.5};
+  EXPECT_NEAR(predict_aggregation(Aggregation::kHalo, sizes).exchange_ms,
+              2 * AggregationRates().exchange_ms + 100 * 256 / 275e6 + 2 * (100 + 100 + 200) * 256 / 2.5e9,
+              1e-12);
+  sizes.ranks = 1;
+  for (const Aggregation form : {Aggregation::kRows, Aggregation::kHalo, Aggregation::kColumns})
+    EXPECT_EQ(predict_aggregation(form, sizes).exchange_ms, 0) << form;
+}
+
 TEST(OpsAggregationCost, OtherHostsAreReachedByTheNetwork) {
   AggregationRates rates;
   rates.exchange_ms = 1, rates.exchange_bytes = 100, rates.network_bytes = 10, rates.host_gpus = 8;
@@ -135,6 +146,20 @@ TEST(OpsAggregationCost, SimulatedStepsShrinkWithTheRanks) {
     EXPECT_GT(step.bytes_received, 0);
     before = step.ms();
   }
+}
+
+// A sum of gradients is a reduce-scatter and an all-gather: each brings the parts of the others.
+TEST(OpsAggregationCost, GradientsAreSummedInParts) {
+  const StepTimes one{.sparse_ms = 16, .gemm_ms = 2, .other_ms = 1};
+  for (const int ranks : {2, 4}) {
+    const SimulatedStep step = simulate_step(one, {}, 1000, ranks);
+    const double bytes = 2 * 4000. * (ranks - 1) / ranks;
+    EXPECT_EQ(step.bytes_received, bytes);
+    EXPECT_NEAR(step.exchange_ms, receive_ms(bytes, ranks, {}), 1e-12);
+    EXPECT_EQ(step.parts.sparse_ms, 16. / ranks) << "without sums, by the ranks";
+    EXPECT_EQ(step.parts.other_ms, 1. / ranks);
+  }
+  EXPECT_EQ(simulate_step(one, {}, 1000, 1).bytes_received, 0);
 }
 
 // The product is that of gathered rows; each rank drops out the rows of others, too.

@@ -99,22 +99,25 @@ TEST_P(OpsEpilogue, SixteenBitTypesAreRoundedOnce) {
 }
 
 TEST_P(OpsEpilogue, PaddingIsNotReadAndHasNoGradient) {
-  const Poisoned poisoned;
-  const Tensor x = Tensor::empty({20, 8}, DType::kF64, device());  // NaN
-  const Tensor part = random_tensor({20, 5}, DType::kF64, device());
-  for (std::int64_t i = 0; i < 20; ++i)
-    x.slice(i, i + 1).reshape({8}).slice(0, 5).copy_from(part.slice(i, i + 1).reshape({5}));
-  const Variable padded(x, true), whole(part, true);
-  const Variable bias(random_tensor({5}, DType::kF64, device(), 2), true);
+  const Tensor part = random_tensor({20, 5}, DType::kF64, device()),
+               dy = random_tensor({20, 5}, DType::kF64, device(), 6);
   const EpilogueOptions o{.activation = Activation::kRelu};
-  EXPECT_TRUE(same_bits(epilogue(padded, bias, o).value(), epilogue(whole, bias, o).value()));
-  EXPECT_TRUE(same_bits(epilogue(padded, {}, o, 5).value(), epilogue(whole, {}, o).value()));
-  const Tensor dy = random_tensor({20, 5}, DType::kF64, device(), 6);
-  epilogue(padded, bias, o).backward(dy);
-  epilogue(whole, bias, o).backward(dy);
-  const std::vector<double> got = doubles(padded.grad()), want = doubles(whole.grad());
-  for (std::size_t i = 0; i < 20; ++i)
-    for (std::size_t j = 0; j < 8; ++j) EXPECT_EQ(got[i * 8 + j], j < 5 ? want[i * 5 + j] : 0);
+  for (const std::int64_t pitch : {5, 6, 8}) {
+    const Poisoned poisoned;
+    const Tensor x = Tensor::empty({20, pitch}, DType::kF64, device());  // NaN
+    for (std::int64_t i = 0; i < 20; ++i)
+      x.slice(i, i + 1).reshape({pitch}).slice(0, 5).copy_from(part.slice(i, i + 1).reshape({5}));
+    const Variable padded(x, true), whole(part, true);
+    const Variable bias(random_tensor({5}, DType::kF64, device(), 2), true);
+    EXPECT_TRUE(same_bits(epilogue(padded, bias, o).value(), epilogue(whole, bias, o).value()));
+    EXPECT_TRUE(same_bits(epilogue(padded, {}, o, 5).value(), epilogue(whole, {}, o).value()));
+    epilogue(padded, bias, o).backward(dy);
+    epilogue(whole, bias, o).backward(dy);
+    const std::vector<double> got = doubles(padded.grad()), want = doubles(whole.grad());
+    const auto n = static_cast<std::size_t>(pitch);
+    for (std::size_t i = 0; i < 20; ++i)
+      for (std::size_t j = 0; j < n; ++j) EXPECT_EQ(got[i * n + j], j < 5 ? want[i * 5 + j] : 0) << pitch;
+  }
 }
 
 TEST_P(OpsEpilogue, Gradients) {
