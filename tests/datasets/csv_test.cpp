@@ -138,6 +138,14 @@ TEST(DatasetsCsv, LabelsAreClassesOrGetThem) {
             "nodes.csv: column 'label' is empty: fill it, or leave the column out");
 }
 
+TEST(DatasetsCsv, WordsOfASplit) {
+  const Dataset d = Tables("id,split\na,train\nb,val\nc,valid\nd,validation\ne,test\nf,\ng,none\n").read();
+  EXPECT_EQ(wide(d.split.train), (Ids{0}));
+  EXPECT_EQ(wide(d.split.val), (Ids{1, 2, 3}));
+  EXPECT_EQ(wide(d.split.test), (Ids{4}));
+  EXPECT_EQ(d.num_nodes, 7);
+}
+
 TEST(DatasetsCsv, SplitsAsThreeColumns) {
   const Dataset d = Tables("id,train,val,test\na,1,0,0\nb,,True,\nc,0,0,1\nd,0,0,0\n").read();
   EXPECT_EQ(wide(d.split.train), (Ids{0}));

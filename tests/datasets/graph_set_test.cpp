@@ -242,6 +242,20 @@ TEST(DatasetsGraphSet, TargetsOfGraphsAreNumbers) {
             where + "[1, 0] must be 0, 1, or -1 where it is not known, got 2");
 }
 
+// The number of edges must not tell the classes apart.
+TEST(DatasetsGraphSet, GeneratedClassesHaveAboutAsManyEdges) {
+  const Dataset set = synthesize_graphs({.graphs = 60, .classes = 3, .min_nodes = 10, .max_nodes = 30});
+  const Ids ptr = set.graph_ptr.to_vector<std::int64_t>(),
+            dst = set.dst.to(DType::kI64).to_vector<std::int64_t>();
+  for (std::size_t g = 0; g + 1 < ptr.size(); ++g) {
+    const auto is_inside = [&](std::int64_t node) { return node >= ptr[g] && node < ptr[g + 1]; };
+    const std::int64_t nodes = ptr[g + 1] - ptr[g], edges = std::ranges::count_if(dst, is_inside) / 2;
+    const bool drawn_until_enough = g % 3 == 1;
+    EXPECT_GE(edges, drawn_until_enough ? 2 * nodes - 3 : nodes) << g;
+    EXPECT_LE(edges, drawn_until_enough ? 2 * nodes - 3 : 2 * nodes) << g;
+  }
+}
+
 TEST(DatasetsGraphSet, GeneratorIsAFunctionOfItsOptions) {
   const Dataset one = synthesize_graphs({.graphs = 30, .seed = 1}),
                 two = synthesize_graphs({.graphs = 30, .seed = 1}),

@@ -32,6 +32,10 @@ TEST(DatasetsMakeFeatures, OneHotAndDegree) {
   Dataset again = d, ones = d, random = d, same = d;
   make_features(again, "degree", 3);  // of another graph: 3 edges count as 2
   EXPECT_EQ(dense_features(again).to_vector<float>(), (Floats{0, 1, 0, 1, 0, 0, 0, 0, 1}));
+  Dataset wider = d;
+  make_features(wider, "degree", 6);  // of a graph with more edges: the columns are its
+  EXPECT_EQ(dense_features(wider).shape(), (Shape{3, 6}));
+  EXPECT_EQ(wide(wider.x_sparse.indices), (Ids{1, 0, 3}));
   make_features(ones, "ones");
   EXPECT_EQ(ones.x.to_vector<float>(), (Floats{1, 1, 1}));
   make_features(random, "random");

@@ -64,6 +64,24 @@ TEST_P(DatasetsRelationSampler, HopsDrawOtherEdges) {
   EXPECT_NE(wide(batch.blocks[0].edge_ids), wide(batch.blocks[1].edge_ids));
 }
 
+// Targets are numbered within their type, or over all types where none is named.
+TEST_P(DatasetsRelationSampler, TargetsAreOfTheTypeThatIsNamed) {
+  const Ids of_one{0, 2};
+  const HeteroGraph graph({{"a", 4}, {"b", 3}, {"c", 5}},
+                          {{"a", "to", "b", Tensor::from(Ids{1, 3}), Tensor::from(of_one)},
+                           {"b", "to", "c", Tensor::from(of_one), Tensor::from(of_one)}},
+                          device());
+  const Ids first{0, 4, 7};
+  for (const int target : {-1, 0, 1, 2}) {
+    const SampledBatch batch =
+        NeighborSampler(graph, target, {.fanout = {5}}).sample(Tensor::from(of_one, device()), 0, 0);
+    const std::int64_t begin = target < 0 ? 0 : first[static_cast<std::size_t>(target)];
+    EXPECT_EQ(wide(batch.inputs().slice(0, 2)), (Ids{begin, begin + 2})) << target;
+    EXPECT_EQ(wide(batch.targets), of_one) << target;
+    EXPECT_EQ(batch.blocks[0].edge_ids.numel(), target > 0 ? 2 : 0) << target;
+  }
+}
+
 TEST_P(DatasetsRelationSampler, ADestinationKeepsEdgesOfEachRelationUpToTheFanOut) {
   const HeteroGraph graph = three_types(device());
   const Tensor targets = Tensor::from(Ids{39, 0, 5, 17, 36}, device());

@@ -1,3 +1,8 @@
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+
 #include "core/storage.h"
 #include "layers/gat_conv.h"
 #include "layers/gatv2_conv.h"
@@ -260,6 +265,23 @@ TEST_P(LayersAttention, WeightsAreTheSameOnEveryDevice) {
     EXPECT_EQ(p[i].first, want[i].first);
     EXPECT_EQ(p[i].second.shape(), want[i].second);
     EXPECT_TRUE(same_bits(p[i].second.value(), q[i].second.value()));
+  }
+}
+
+// Uniform within 1 / sqrt(columns of the input), biases too.
+TEST_P(LayersAttention, TransformerConvBeginsWithinTheBoundsOfLinear) {
+  Random random(1);
+  const TransformerConv layer(
+      {.in = 4, .out = 64, .heads = 2, .residual = true, .beta = true, .in_dst = 25, .edge_in = 9}, random,
+      device(), DType::kF64);
+  const std::map<std::string, double> columns{{"lin_key", 4},  {"lin_query", 25}, {"lin_value", 4},
+                                              {"lin_edge", 9}, {"lin_skip", 25},  {"lin_beta", 3 * 128}};
+  for (const auto& [name, parameter] : layer.named_parameters()) {
+    const double bound = 1 / std::sqrt(columns.at(name.substr(0, name.find('.'))));
+    double most = 0;
+    for (const double w : doubles(parameter.value())) most = std::max(most, std::abs(w));
+    EXPECT_LE(most, bound) << name;
+    EXPECT_GT(most, 0.9 * bound) << name;
   }
 }
 

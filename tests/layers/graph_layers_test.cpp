@@ -339,6 +339,16 @@ TEST_P(LayersGraph, SgConvKeepsThePropagationOfOneGraphOnly) {
   EXPECT_TRUE(learned.grad().defined());
 }
 
+TEST_P(LayersGraph, SgConvWithoutACacheReadsWhatXIsNow) {
+  const GcnGraph g = gcn_norm(graph(), {}, DType::kF64);
+  Random random(1);
+  const SgConv layer({.in = 3, .out = 5}, random, device(), DType::kF64);
+  const Variable x(features(3).value().clone()), other(random_tensor({kNodes, 3}, DType::kF64, device(), 8));
+  layer.forward(g, x);
+  x.value().copy_from(other.value());
+  EXPECT_TRUE(same_bits(layer.forward(g, x).value(), layer.forward(g, other).value()));
+}
+
 // Every hop drops other edges, and a weight is dropped together with its edge.
 TEST_P(LayersGraph, AppnpDrawsAMaskForEachHop) {
   const Adjacency adj = graph();

@@ -278,6 +278,24 @@ TEST_P(LayersHetero, EqualPlainLoops) {
     }
 }
 
+TEST_P(LayersHetero, AttentionIsDroppedWhileTraining) {
+  const HeteroGraph graph = small_hetero_graph(device()).add_reverse();
+  const Variable x = random_variable({graph.num_nodes(), 6}, device());
+  for (const HeteroConvKind* kind : {&kRgat, &kHgt}) {
+    HeteroConvOptions options{
+        .types = graph.num_types(), .relations = graph.num_relations(), .in = 6, .out = 6, .heads = 2};
+    Random random(1), again(1);
+    const auto whole = kind->make(options, random, device(), DType::kF64);
+    options.attention_dropout = 0.5;
+    const auto layer = kind->make(options, again, device(), DType::kF64);
+    const auto run = [&](std::uint64_t seed) { return layer->forward(graph, x, {seed}).value(); };
+    EXPECT_TRUE(same_bits(run(1), run(1))) << kind->name;
+    EXPECT_FALSE(same_bits(run(1), run(2))) << kind->name;
+    layer->eval();
+    EXPECT_TRUE(same_bits(run(1), whole->forward(graph, x, {}).value())) << kind->name;
+  }
+}
+
 TEST_P(LayersHetero, GradientsInFloat64) {
   const HeteroGraph graph = small_hetero_graph(device());
   for (const Case& c : cases()) {

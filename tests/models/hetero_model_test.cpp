@@ -97,6 +97,22 @@ TEST_P(ModelsHetero, WithoutProjections) {
                "columns, and author has 6");
 }
 
+TEST_P(ModelsHetero, DropoutOnlyWhileTraining) {
+  const HeteroGraph graph = small_hetero_graph(device()).add_reverse();
+  HeteroModelOptions options = small_options("rgcn");
+  options.hidden = 16;
+  HeteroModel none(options, graph, Random(3), device(), DType::kF64);
+  options.dropout = 0.5;
+  HeteroModel model(options, graph, Random(3), device(), DType::kF64);
+  const auto run = [&](HeteroModel& of) {
+    return of.forward(graph, small_inputs(DType::kF64, device())).value();
+  };
+  EXPECT_FALSE(same_bits(run(model), run(model)));
+  EXPECT_FALSE(same_bits(run(model), run(none)));
+  model.eval();
+  EXPECT_TRUE(same_bits(run(model), run(none)));
+}
+
 TEST_P(ModelsHetero, LearnsLabels) {
   const HeteroGraph graph = small_hetero_graph(device()).add_reverse();
   const Tensor label = Tensor::from(std::vector<std::int64_t>{0, 1, 1, 0}, device()),

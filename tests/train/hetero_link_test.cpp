@@ -130,6 +130,17 @@ TEST(TrainHeteroLinkSplit, HeldOutEdgesAndTheirReversesAreNoMessages) {
     }
 }
 
+// Relations with the same edges are split apart, and have other negatives.
+TEST(TrainHeteroLinkSplit, EachRelationDrawsItsOwnNumbers) {
+  HeteroDataset data = knowledge();
+  data.relations[1].src = data.relations[0].src, data.relations[1].dst = data.relations[0].dst;
+  const std::vector<LinkRelation> links = take_relation_splits(data, link_options("rgcn", 1), kCpu);
+  const EdgeSplit &one = links[0].split, &two = links[1].split;
+  ASSERT_EQ(one.test.src.numel(), two.test.src.numel());
+  EXPECT_NE(pairs_of(one.test.src, one.test.dst), pairs_of(two.test.src, two.test.dst));
+  EXPECT_FALSE(same_bits(one.test_negative.dst, two.test_negative.dst));
+}
+
 // With all relations, the one that is a reverse is for messages alone.
 TEST(TrainHeteroLinkSplit, BothDirectionsOfARelationAreOnePrediction) {
   HeteroDataset data = knowledge();

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "tests/support/devices.h"
@@ -119,6 +120,45 @@ TEST(TrainSettings, BadConfigsAreNamed) {
                "--hidden must be an integer of at least 1, got '-1'");
   EXPECT_ERROR(parse_settings({"--model=gcn", "--dataset", "x", "--resume"}),
                "--resume needs --checkpoint DIR to resume from");
+}
+
+// A checkpoint of a version before an option was trained with its default.
+TEST(TrainSettings, ARunIsResumedWithItsOptions) {
+  const std::string rule = ": a run is resumed with the options it began with";
+  TrainOptions now = published_options("gcn");
+  nlohmann::ordered_json then = nlohmann::ordered_json::parse(to_json(settings_of(now)));
+  const auto error = [&]() -> std::string {
+    try {
+      check_same_training(then.dump(), now, "w");
+      return {};
+    } catch (const Error& error) {
+      return error.what();
+    }
+  };
+  EXPECT_EQ(error(), "");
+  then.erase("hidden");
+  EXPECT_EQ(error(), "");
+  now.hidden += 1;
+  EXPECT_EQ(error(), str("w: was trained with --hidden no value, not with ", now.hidden, rule));
+  now.hidden -= 1;
+  now.epochs += 1;  // of the run, not of the training
+  EXPECT_EQ(error(), "");
+
+  then.erase("precision");
+  EXPECT_EQ(error(), "");
+  now.precision = Precision::kTf32;
+  EXPECT_EQ(error(), "w: was trained with --precision no value, not with \"tf32\"" + rule);
+  then["tf32"] = true;
+  EXPECT_EQ(error(), "");
+  now.precision = Precision::kFp32;
+  EXPECT_EQ(error(), "w: was trained with --precision no value, not with \"fp32\"" + rule);
+  then["tf32"] = false;
+  EXPECT_EQ(error(), "");
+
+  then["split"] = "60/20/20";
+  EXPECT_EQ(error(), "w: was trained with --split \"60/20/20\"" + rule);
+  now.split = "60/20/20";
+  EXPECT_EQ(error(), "");
 }
 
 TEST(TrainSettings, AModelsFileHasTheModelAlone) {
