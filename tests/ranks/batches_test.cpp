@@ -1,13 +1,17 @@
 // Mini-batches over ranks: shares of a batch train as the whole batch does on one rank.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <numeric>
 #include <optional>
 #include <set>
 
 #include "datasets/feature_file.h"
+#include "ops/convert.h"
 #include "ops/gather_rows.h"
 #include "tests/ranks/trained.h"
 #include "tests/support/tiny.h"
+#include "train/batch_sampler.h"
 #include "train/task/layerwise.h"
 #include "train/task/model_registry.h"
 
@@ -143,9 +147,39 @@ TEST(TrainRankBatches, BatchNormLearnsAndRanksAgree) {
       test::expect_same_on_all_ranks(all.weights);
       if (batch == 32) {
         EXPECT_LT(all.losses.back(), 0.8 * all.losses.front());
+        // A mean of the ranks' statistics: a sum would grow with each step.
+        const StateDict one = train(options, Communicator()).weights;
+        for (std::size_t i = 0; i < one.size(); ++i)
+          if (one[i].first.ends_with("running_var")) {
+            EXPECT_LT(std::ranges::max(test::doubles(all.weights[i].second)),
+                      5 * std::ranges::max(test::doubles(one[i].second)))
+                << one[i].first;
+          }
       }
       test::expect_same_bits(all.weights, train(options, ranks()).weights);
     }
+}
+
+// Each part is one rank's. A rank without one repeats the first of the step, and does not count.
+TEST(TrainRankBatches, PartsAreOfOneRankEach) {
+  std::vector<std::int64_t> ids(70);
+  std::iota(ids.begin(), ids.end(), 0);
+  const Tensor nodes = Tensor::from(ids);
+  const Adjacency graph = coo_to_csr(nodes, nodes, 70, 70).adj;
+  PartBatchSampler sampler(NodeParts(graph, nodes, 10, 1), ranks());  // 7 parts
+  std::vector<double> seen(70);
+  for (const BatchSampler::Step& step : sampler.epoch(1, 0)) {
+    std::vector<double> own(70);
+    for (const std::int64_t id : step.examples) own[static_cast<std::size_t>(id)] = step.counts ? 1 : 0;
+    const Tensor all = Tensor::from(own);
+    ranks().all_reduce(all);
+    std::vector<double> want(70);
+    for (const std::int64_t id : step.of_all) want[static_cast<std::size_t>(id)] = 1;
+    EXPECT_EQ(all.to_vector<double>(), want);
+    EXPECT_TRUE(step.counts || std::equal(step.examples.begin(), step.examples.end(), step.of_all.begin()));
+    for (std::size_t i = 0; i < 70; ++i) seen[i] += want[i];
+  }
+  EXPECT_EQ(seen, std::vector<double>(70, 1));
 }
 
 // With as many ranks as one, a part a step; else the parts of a step together.

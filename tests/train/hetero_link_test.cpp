@@ -160,6 +160,22 @@ TEST(TrainHeteroLinkSplit, BothDirectionsOfARelationAreOnePrediction) {
     EXPECT_FALSE(turned.contains({dst, src}));
 }
 
+// Whichever of the two has the prefix, and stands first.
+TEST(TrainHeteroLinkSplit, ReversesAreFoundInEitherOrder) {
+  HeteroDataset data = knowledge();
+  const HeteroRelation likes = data.relations[0];
+  data.relations.insert(data.relations.begin(), {"rev_likes", 0, 0, likes.dst, likes.src});
+  const std::vector<LinkRelation> links = take_relation_splits(data, link_options("rgcn", 1), kCpu);
+  std::vector<std::string> names;
+  for (const LinkRelation& link : links) names.push_back(link.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"entity:rev_likes:entity", "entity:follows:entity",
+                                             "entity:knows:entity", "entity:rare:entity"}));
+  const Pairs turned = pairs_of(data.relations[1].src, data.relations[1].dst);
+  EXPECT_LT(turned.size(), pairs_of(likes.src, likes.dst).size());
+  for (const NodePairs* part : {&links[0].split.val, &links[0].split.test})
+    for (const auto& [src, dst] : pairs_of(part->src, part->dst)) EXPECT_FALSE(turned.contains({dst, src}));
+}
+
 TEST(TrainHeteroLinkMetrics, AreMeansOverTheEdgesOfRelations) {
   const Tensor scores = Tensor::from<float>({3, 1, 2, 0, 5, 4, 2.5F, 6, 1.5F}, {9, 1});
   const PairCounts three{3, 6}, none{0, 0};
