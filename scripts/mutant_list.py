@@ -355,4 +355,5 @@ MUTANTS = [
     ("train/commands/link_prediction.cpp", "(i < k ? in.sources(0) : in.targets(0)).num_nodes", "in.sources(0).num_nodes", "TrainNodePairs*"),
     ("train/trainer.cpp", "exchange.average(buffers(), fraction(in))", "exchange.average(buffers(), 1)", "TrainRankBatches.BatchNorm*"),
     ("train/batch_sampler.cpp", "parts[step.counts ? at + rank : at]", "parts[at]", "TrainRankBatches.Parts*"),
+    ("train/report/class_report.cpp", "predicted = score[at] > 0;", "predicted = score[at] >= 0;", "TrainClassReport*"),
 ]

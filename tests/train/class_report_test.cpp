@@ -44,6 +44,16 @@ TEST(TrainClassReport, ScoresAndMeans) {
   EXPECT_EQ(report.weighted.nodes, 6);
 }
 
+// As micro-F1 counts: above a probability of a half. A NaN is below it.
+TEST(TrainClassReport, ALogitOfZeroPredictsNoLabel) {
+  const ClassReport report =
+      report_classes(Tensor::from(std::vector<float>{1e-6F, 0, -1e-6F, NAN}, {4, 1}),
+                     Tensor::from(std::vector<std::uint8_t>{1, 1, 0, 1}, {4, 1}), {0, 1, 2, 3}, {});
+  EXPECT_EQ(report.classes[0].nodes, 3);
+  EXPECT_EQ(report.classes[0].precision, 1);
+  EXPECT_DOUBLE_EQ(report.classes[0].recall, 1. / 3);
+}
+
 TEST(TrainClassReport, IsATable) {
   EXPECT_EQ(format_classes(example()),
             "class         precision   recall  f1-score   support\n"
