@@ -356,4 +356,7 @@ MUTANTS = [
     ("train/trainer.cpp", "exchange.average(buffers(), fraction(in))", "exchange.average(buffers(), 1)", "TrainRankBatches.BatchNorm*"),
     ("train/batch_sampler.cpp", "parts[step.counts ? at + rank : at]", "parts[at]", "TrainRankBatches.Parts*"),
     ("train/report/class_report.cpp", "predicted = score[at] > 0;", "predicted = score[at] >= 0;", "TrainClassReport*"),
+    ("train/task/layerwise.cpp", "kEpoch = 0;  // training begins with epoch 1", "kEpoch = 1;  // training begins with epoch 1",
+     "TrainSampledLogits*"),
+    ("datasets/subgraph.cpp", "random_word(seed, 0, draw++)", "random_word(seed * 0, 0, draw++)", "DatasetsSubgraph*"),
 ]

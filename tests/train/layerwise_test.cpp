@@ -4,6 +4,7 @@
 
 #include "datasets/synthetic.h"
 #include "models/sage.h"
+#include "ops/convert.h"
 #include "tests/support/devices.h"
 #include "train/task/model_registry.h"
 #include "train/task/node_model.h"
@@ -146,6 +147,40 @@ TEST_P(TrainLayerwise, SampledEvaluation) {
     for (const std::int64_t node : part.to_vector<std::int64_t>()) is_labelled[node] = true;
   for (std::size_t i = 0; i < of_all.size(); ++i) {
     EXPECT_NEAR(of_all[i], is_labelled[i / 4] ? of_exact[i] : 0, 1e-4) << "node " << i / 4;
+  }
+}
+
+// Batches of the nodes that are asked for, each once, from samples that training does not draw.
+TEST(TrainSampledLogits, AreOfTheNodesAndOfEpochZero) {
+  std::vector<std::int64_t> row, col;
+  for (std::int64_t i = 0; i < 30; ++i)
+    for (std::int64_t j = 0; j < 30; ++j) row.push_back(i), col.push_back(j);
+  const Adjacency graph = coo_to_csr(Tensor::from(row), Tensor::from(col), 30, 30).adj;
+  const auto ids = [](std::vector<std::int64_t> of) { return Tensor::from(of); };
+  const MiniBatchTraining training{.batches = {ids({0}), 30, 2, 1},
+                                   .sampler = NeighborSampler(graph, {.fanout = {3}, .seed = 5}),
+                                   .batch_size = 2};
+  std::vector<std::vector<std::int64_t>> sampled;
+  const auto forward = [&](const SampledBatch& batch) {
+    sampled.push_back(batch.inputs().to_vector<std::int64_t>());
+    const Tensor logits = Tensor::zeros({batch.inputs().numel(), 1});  // of rows behind the targets, too
+    for (std::int64_t i = 0; i < batch.targets.numel(); ++i)
+      logits.data<float>()[i] = static_cast<float>(batch.targets.data<std::int64_t>()[i]);
+    return Variable(logits);
+  };
+  for (int call = 0; call < 2; ++call) {
+    const Variable logits = sampled_logits(training, forward, {ids({7, 3}), ids({3, 9})}, 11);
+    EXPECT_EQ(logits.value().to_vector<float>(), (std::vector<float>{0, 0, 0, 3, 0, 0, 0, 7, 0, 9, 0}));
+  }
+  ASSERT_EQ(sampled.size(), 4U);
+  EXPECT_EQ(sampled[0], sampled[2]);
+  for (std::int64_t at = 0; at < 2; ++at) {
+    const Tensor targets = at == 0 ? ids({3, 7}) : ids({9});
+    const auto of = [&](std::int64_t epoch) {
+      return training.sampler.sample(targets, epoch, at).inputs().to_vector<std::int64_t>();
+    };
+    EXPECT_EQ(sampled[static_cast<std::size_t>(at)], of(0));
+    EXPECT_NE(sampled[static_cast<std::size_t>(at)], of(1));
   }
 }
 
