@@ -28,6 +28,10 @@ if(NOT RODEO_CUDA STREQUAL "OFF" AND (gpu OR NOT RODEO_CUDA STREQUAL "GPU"))
       endif()
     endif()
     enable_language(CUDA)
+    if(CMAKE_CUDA_COMPILER_ID STREQUAL "NVIDIA" AND CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 12.0)  # Debian 12 has 11.8
+      message(FATAL_ERROR "CUDA code is C++20, which nvcc knows from 12.0 on, but ${CMAKE_CUDA_COMPILER} is ${CMAKE_CUDA_COMPILER_VERSION}: "
+                          "name a newer one by CUDACXX in an empty build folder, or build for the CPU with RODEO_CUDA=OFF")
+    endif()
     if(NOT DEFINED CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 does not know nvcc's option for C++20
       set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
     endif()

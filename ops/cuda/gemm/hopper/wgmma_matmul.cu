@@ -39,7 +39,7 @@ template <int kN, bool kTransposed, bool kResident, bool kMany>
 __global__ void __launch_bounds__(WgmmaShape<kN>::kThreads, 1) wgmma_matmul_kernel(const WgmmaArgs args) {
   using Shape = WgmmaShape<kN>;
   using Factor = WgmmaFactor<kN, Shape::kThreads>;
-  const Factor factor;
+  const Factor factor{};
   extern __shared__ float4 shared[];
   const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp, g = lane / 4, t = lane % 4;
   float* const bias = reinterpret_cast<float*>(shared);

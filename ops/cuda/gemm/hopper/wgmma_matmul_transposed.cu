@@ -60,7 +60,7 @@ __global__ void __launch_bounds__(kGradientThreads, WgmmaGradientShape<kN, kMask
   using Factor = WgmmaFactor<kN, kGradientThreads>;
   using Shape = WgmmaGradientShape<kN, kMasked>;
   extern __shared__ float4 shared[];
-  const Factor factor;
+  const Factor factor{};
   float* const slots = reinterpret_cast<float*>(shared);
   float* const factors = slots + kWgmmaSlots * Shape::kSlot;
   const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp, g = lane / 4, t = lane % 4;
