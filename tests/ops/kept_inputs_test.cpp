@@ -105,5 +105,12 @@ TEST_P(OpsKeptInputs, ProductsKeepTheOtherFactor) {
   EXPECT_FALSE(frees([&](const Variable& x) { return scale_add(random({1}, true), x, random({5, 4})); }));
 }
 
+TEST_P(OpsKeptInputs, AWeightThatLearnsAloneKeepsBothOperands) {
+  const Adjacency adj = graph();
+  const Variable weight = random({7}, true), b1 = random({5, 4}), b2 = random({5, 4});
+  sddmm(adj, b1, b2, SddmmOp::kDot, weight).backward(Tensor::full({7}, 1, DType::kF32, device()));
+  EXPECT_EQ(doubles(weight.grad()), doubles(sddmm(adj, b1.value(), b2.value())));
+}
+
 }  // namespace
 }  // namespace rodeo::test
