@@ -10,6 +10,7 @@
 #include "core/cuda/presence.h"
 #include "core/cuda/runtime.h"
 #include "core/error.h"
+#include "core/host/block_cache.h"
 #include "core/host/cgroup.h"
 #include "core/threads.h"
 
@@ -77,10 +78,12 @@ MemoryRoom memory_room(Device device) {
     room.total = std::min(room.total, limit_bytes);
     room.free = std::min(room.free, std::max<std::int64_t>(0, limit_bytes - pages * sysconf(_SC_PAGESIZE)));
   }
+  room.free = std::min(room.total, room.free + static_cast<std::int64_t>(host::waiting_bytes()));
   return room;
 }
 
 void empty_cache() {
+  host::release_waiting();
   cuda::empty_cache();
 }
 

@@ -23,14 +23,14 @@ Device parse_device(std::string_view text);
 /// The product name: "NVIDIA H200", or the processor's name and the number of OpenMP threads.
 std::string describe(Device device);
 
-/// Total and free memory. For the CPU, within the limits of the process and its container. For a CUDA device,
-/// what empty_cache() would return is free.
+/// Total and free memory. For the CPU, within the limits of the process and its container. What empty_cache()
+/// would return is free.
 MemoryRoom memory_room(Device device);
 
-/// Memory of released CUDA tensors is kept for later ones. This returns it to the driver, where other
-/// libraries and processes find it, on all devices that this process has used. Waits for this thread's work
-/// there. Nothing is done for the CPU, and on a device that has failed. Throws Error while this thread
-/// captures a CUDA graph.
+/// Memory of released tensors is kept for later ones: on the CPU only large blocks. This returns it to the
+/// system or the driver, where other libraries and processes find it, on all devices that this process has
+/// used. Waits for this thread's work there. Nothing is done on a device that has failed. Throws Error while
+/// this thread captures a CUDA graph.
 void empty_cache();
 
 /// Waits until all work of this thread on `device` is done.

@@ -2,16 +2,16 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <cstring>
 
 #include "core/cuda/device_memory.h"
 #include "core/external_allocator.h"
+#include "core/host/block_cache.h"
 
 namespace rodeo {
 namespace {
 
-constexpr std::size_t kAlignment = 64;
+using host::kAlignment;
 std::atomic<bool> poison_memory{false};
 
 cuda::DeviceBlock device_block(const Storage& storage) {
@@ -25,7 +25,7 @@ Storage::~Storage() {
   if (device.is_cuda())
     cuda::release(device_block(*this), device);
   else
-    std::free(data);
+    host::release(data, bytes);
   if (!graph_pool) count_memory(device, -static_cast<std::int64_t>(bytes));
 }
 
@@ -46,7 +46,7 @@ std::shared_ptr<Storage> allocate(std::size_t bytes, Device device) {
     storage->stream = block.stream;
     storage->graph_pool = std::move(block.graph_pool);
   } else {
-    storage->data = std::aligned_alloc(kAlignment, rounded);
+    storage->data = host::allocate(rounded);
     if (!storage->data) fail_out_of_memory(bytes, kCpu);
   }
   storage->bytes = rounded;

@@ -16,8 +16,8 @@ namespace cuda {
 class CudaGraphPool;
 }
 
-/// One memory block. The destructor returns it to the C library (CPU) or to the device's stream-ordered
-/// memory pool (CUDA).
+/// One memory block. The destructor returns it to core/host/block_cache.h (CPU) or to the device's
+/// stream-ordered memory pool (CUDA).
 struct Storage {
   void* data = nullptr;
   std::size_t bytes = 0;
