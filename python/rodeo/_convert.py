@@ -50,9 +50,15 @@ def from_pyg(data, split=0, name=None):
                    num_nodes=data.num_nodes, name=name or "pyg", **masks)
 
 
+def _first(data):
+    """The first element of a list or dataset; None of anything else."""
+    is_list = hasattr(data, "__len__") and hasattr(data, "__getitem__") and not isinstance(data, (np.ndarray, dict, str))
+    return data[0] if is_list and len(data) > 0 else None
+
+
 def _is_list_of_data(data):
-    return (not hasattr(data, "edge_index") and hasattr(data, "__len__") and hasattr(data, "__getitem__") and len(data) > 0
-            and not isinstance(data, (np.ndarray, dict)) and (hasattr(data[0], "edge_index") or hasattr(data[0], "adj_t")))
+    first = None if hasattr(data, "edge_index") else _first(data)
+    return hasattr(first, "edge_index") or hasattr(first, "adj_t")
 
 
 def _set_of_graphs(graphs, name):
@@ -107,9 +113,9 @@ def _column(name, mask, split):
 
 def _are_dgl(data):
     """A graph of DGL, or a dataset or list of such graphs or of pairs (graph, label)."""
-    if not hasattr(data, "canonical_etypes") and hasattr(data, "__len__") and hasattr(data, "__getitem__") and len(data) > 0 \
-            and not isinstance(data, (np.ndarray, dict, str)):
-        data = data[0][0] if isinstance(data[0], tuple) and data[0] else data[0]
+    if not hasattr(data, "canonical_etypes"):
+        first = _first(data)
+        data = first[0] if isinstance(first, tuple) and first else first
     return hasattr(data, "canonical_etypes")
 
 
@@ -122,7 +128,7 @@ def from_dgl(data, y=None, name="dgl"):
         raise ValueError(f"[dataset] from_dgl wants a graph of DGL, or a dataset or list of them, got {type(data).__name__}")
     if hasattr(data, "canonical_etypes"):
         return from_pyg(_as_pyg(data, y), name=name)
-    items = [data[i] if isinstance(data[i], tuple) else (data[i], None) for i in range(len(data))]
+    items = [item if isinstance(item, tuple) else (item, None) for item in (data[i] for i in range(len(data)))]
     labels = [label for _, label in items] if y is None or len(items) == 1 else y
     if len(labels) != len(items):
         raise ValueError(f"[dataset] y must have a label for each of {len(items)} graphs, got {len(labels)}")
