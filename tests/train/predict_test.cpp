@@ -239,6 +239,15 @@ TEST(TrainPredict, ScoresAreThoseOfTraining) {
       const std::string first = lines_of(of.out)[1];
       EXPECT_GT(std::stod(first.substr(first.find(',') + 1)), 1000) << "targets in their own units";
     }
+    if (by.first == NodeMetric::kRocAuc) {  // predictions are written where it is not defined
+      data.y.fill(0);
+      save_dataset(data, of.dataset);
+      const std::string noted = predict_text(of);
+      EXPECT_NE(noted.find("roc-auc is not defined"), std::string::npos) << noted;
+      EXPECT_NE(noted.find("written"), std::string::npos) << noted;
+      of.out = {};
+      EXPECT_NE(predict_text(of).find("give --out FILE"), std::string::npos);
+    }
     data.y = {};
     data.split = {};
     save_dataset(data, of.dataset);

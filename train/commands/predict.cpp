@@ -6,6 +6,7 @@
 #include <cmath>
 #include <memory>
 #include <numeric>
+#include <tuple>
 
 #include "core/output_path.h"
 #include "core/version.h"
@@ -163,8 +164,16 @@ void finish(const PredictOptions& options, const WeightsInfo& info, const Datase
   prediction.class_names = info.class_names;
   prediction.facts.emplace_back("rodeo", fmt::format("{} ({})", RODEO_VERSION, RODEO_COMMIT));
   if (out) out->write(prediction);
-  const auto [metric, found] =
-      logits.defined() ? score(logits, info, known, prediction.row) : std::pair<std::string, std::string>();
+  std::string metric, found;
+  const NodeMetric by = info.options.metric;
+  if (logits.defined()) try {
+      std::tie(metric, found) = score(logits, info, known, prediction.row);
+    } catch (const Error&) {
+      if (by != NodeMetric::kRocAuc && by != NodeMetric::kAp) throw;
+      const std::string why = str(name(by), " is not defined: no class has examples in and outside it here");
+      check(out, options.dataset, ": ", why, ": give --out FILE, which the predictions are written to");
+      console.say("note", why);
+    }
   check(out || !found.empty(), options.dataset,
         ": has no labels to compare the predictions with: give --out FILE, which they are written to");
   if (!found.empty()) console.say(metric, found);
