@@ -6,7 +6,8 @@
 namespace rodeo {
 
 std::vector<Variable> record_outputs(std::string_view op, const std::vector<Tensor>& y,
-                                     const std::vector<Variable>& inputs, OutputsRule rule) {
+                                     const std::vector<Variable>& inputs, OutputsRule rule,
+                                     const std::vector<SavedTensor>& saved) {
   check(!y.empty(), "[", op, "] an op must have a result");
   // The results are inputs of the root, and all of them come from one node without elements. Their gradients
   // take the way past it.
@@ -16,10 +17,13 @@ std::vector<Variable> record_outputs(std::string_view op, const std::vector<Tens
              [arrived, rule = std::move(rule)](const Tensor&) { return rule(std::exchange(*arrived, {})); });
   std::vector<Variable> results;
   for (std::size_t i = 0; i < y.size(); ++i)
-    results.push_back(record(op, y[i], {all}, [arrived, i, none = all.value()](const Tensor& dy) {
-      (*arrived)[i] = dy;
-      return std::vector{none};
-    }));
+    results.push_back(record(
+        op, y[i], {all},
+        [arrived, i, none = all.value()](const Tensor& dy) {
+          (*arrived)[i] = dy;
+          return std::vector{none};
+        },
+        saved.empty() ? SavedTensor() : saved[i]));
   return results;
 }
 

@@ -16,7 +16,9 @@ using OutputsRule = std::function<std::vector<Tensor>(const std::vector<Tensor>&
 /// record() (core/variable.h) of an op with the results y: wraps each in a Variable. backward() calls the
 /// rule once, after the gradients of all results that the root depends on. Their second derivatives are an
 /// Error.
+/// saved[i] is as in record().
 std::vector<Variable> record_outputs(std::string_view op, const std::vector<Tensor>& y,
-                                     const std::vector<Variable>& inputs, OutputsRule rule);
+                                     const std::vector<Variable>& inputs, OutputsRule rule,
+                                     const std::vector<SavedTensor>& saved = {});
 
 }  // namespace rodeo

@@ -34,6 +34,10 @@ SavedTensor::SavedTensor(Tensor value)
 SavedTensor::SavedTensor(std::function<Tensor()> compute)
     : state_(std::make_shared<State>(State{{}, std::move(compute), {}})) {}
 
+bool SavedTensor::recomputes() const {
+  return state_ && state_->compute;
+}
+
 const Tensor& SavedTensor::get() const {
   static const Tensor undefined;
   if (!state_) return undefined;

@@ -24,6 +24,8 @@ class SavedTensor {
   /// The first get() calls compute() and keeps the result.
   explicit SavedTensor(std::function<Tensor()> compute);
   bool defined() const { return state_ != nullptr; }
+  /// Whether get() has to compute.
+  bool recomputes() const;
   const Tensor& get() const;
   /// For rules of either form (GradientRule): the tensor, or a Variable at its place in the recorded graph.
   const Tensor& like(const Tensor&) const { return get(); }

@@ -5,6 +5,7 @@
 #include "ops/attention.h"
 #include "ops/combine.h"
 #include "ops/dense.h"
+#include "ops/features.h"
 #include "ops/gather_rows.h"
 #include "ops/grouped_linear.h"
 #include "ops/relational.h"
@@ -46,6 +47,10 @@ Variable RgatConv::forward(const HeteroGraph& graph, const Variable& x, RandomKe
             .fans_out = true};
   };
   std::vector<GroupedProduct> of_x{of_sources(w_), of_sources(score_weights(a_src_))};
+  // The largest array of a whole graph. In a block time counts for more than memory.
+  of_x[0].recompute =
+      !graph.is_block() &&
+      sources * options_.out * static_cast<std::int64_t>(size_of(x.dtype())) >= kRecomputeBytes;
   std::vector<Variable> products;
   if (read) {
     products = grouped_products(Variable(gather_rows(x.value(), read->nodes)), of_x);

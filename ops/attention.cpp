@@ -1,5 +1,7 @@
 #include "ops/attention.h"
 
+#include <utility>
+
 #include "ops/checks.h"
 #include "ops/heads.h"
 #include "ops/kernels/attention.h"
@@ -23,9 +25,9 @@ void check_scores(const Adjacency& adj, const Tensor& score, const Tensor& x,
 }
 
 /// Checks what a caller kept of forward. Undefined tensors where forward had computed nothing.
-kernels::AttentionSaved checked_state(const Adjacency& adj, const Tensor& s, const Tensor& t, const Tensor& x,
-                                      const GatAttentionState& state, const Tensor& dy,
-                                      const AttentionOptions& options) {
+FusedAttention checked_state(const Adjacency& adj, const Tensor& s, const Tensor& t, const Tensor& x,
+                             const GatAttentionState& state, const Tensor& dy,
+                             const AttentionOptions& options) {
   constexpr std::string_view op = "gat_attention";
   check_attention_operands(adj, s, t, x, options);
   const Shape shape{adj.rows(), x.dim(1), x.dim(2)};
@@ -38,7 +40,7 @@ kernels::AttentionSaved checked_state(const Adjacency& adj, const Tensor& s, con
         "] stat must be ", sum_dtype(x.dtype()), " on ", x.device(), ", got ", state.stat.dtype(), " on ",
         state.stat.device());
   if (shape.numel() == 0 || adj.num_edges() == 0) return {};
-  return {state.positive, state.stat};
+  return {state.y, {state.positive, state.stat}};
 }
 
 }  // namespace
@@ -57,22 +59,19 @@ Variable gat_attention(const Adjacency& adj, const Variable& s, const Variable& 
 GatAttentionState gat_attention_forward(const Adjacency& adj, const Tensor& s, const Tensor& t,
                                         const Tensor& x, const AttentionOptions& options) {
   check_attention_operands(adj, s, t, x, options);
-  kernels::AttentionSaved saved;
-  const Tensor y = fused_attention(adj, s, t, x, options, &saved);
-  if (!saved.stat.defined()) {  // nothing was computed
-    const DType sums = x.dtype() == DType::kF64 ? DType::kF64 : DType::kF32;
+  auto [y, saved] = fused_attention(adj, s, t, x, options, /*recorded=*/true);
+  if (!saved.stat.defined())  // nothing was computed
     saved = {Tensor::zeros(y.shape(), x.dtype(), x.device()),
-             Tensor::zeros({adj.rows(), x.dim(1), 3}, sums, x.device())};
-  }
+             Tensor::zeros({adj.rows(), x.dim(1), 3}, sum_dtype(x.dtype()), x.device())};
   return {y, saved.positive, saved.stat};
 }
 
 GatAttentionGradients gat_attention_gradients(const Adjacency& adj, const Tensor& s, const Tensor& t,
                                               const Tensor& x, const GatAttentionState& state,
                                               const Tensor& dy, const AttentionOptions& options) {
-  const kernels::AttentionSaved saved = checked_state(adj, s, t, x, state, dy, options);
   kernels::AttentionVectors none;
-  const auto out = fused_attention_gradients(adj, s, t, x, options, state.y, saved, dy, none);
+  const auto out = fused_attention_gradients(adj, s, t, SavedTensor(x), options,
+                                             checked_state(adj, s, t, x, state, dy, options), dy, none);
   return {out.ds, out.dt, out.dx};
 }
 
@@ -87,10 +86,11 @@ GatSelfAttentionGradients gat_self_attention_gradients(const Adjacency& adj, con
                                                        const GatSelfAttentionState& state, const Tensor& dy,
                                                        const AttentionOptions& options) {
   const auto& [s, t, attention] = state;
-  const kernels::AttentionSaved saved = checked_state(adj, s, t, x, attention, dy, options);
+  FusedAttention saved = checked_state(adj, s, t, x, attention, dy, options);
   const DType wide = sum_dtype(x.dtype());
   kernels::AttentionVectors of{.dst = a_dst.to(wide), .src = a_src.to(wide)};
-  const Tensor dx = fused_attention_gradients(adj, s, t, x, options, attention.y, saved, dy, of).dx;
+  const Tensor dx =
+      fused_attention_gradients(adj, s, t, SavedTensor(x), options, std::move(saved), dy, of).dx;
   return {dx, of.d_dst.to(a_dst.dtype()), of.d_src.to(a_src.dtype())};
 }
 

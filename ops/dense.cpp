@@ -170,8 +170,12 @@ Variable cast(const Variable& x, DType dtype) {
 
 Variable reshape(const Variable& x, const Shape& shape) {
   const Shape before = x.shape();
-  return record("reshape", x.value().reshape(shape), {x},
-                [before](const auto& dy) { return std::vector{reshape(dy, before)}; });
+  SavedTensor saved = x.saved();
+  if (saved.recomputes()) saved = SavedTensor([=] { return saved.get().reshape(shape); });
+  return record(
+      "reshape", x.value().reshape(shape), {x},
+      [before](const auto& dy) { return std::vector{reshape(dy, before)}; },
+      saved.recomputes() ? saved : SavedTensor());
 }
 
 namespace {

@@ -170,12 +170,18 @@ std::pair<Tensor, Tensor> weight_gradients(const Kept& of, const Tensor& x, cons
 std::vector<Variable> products_of(const Variable& x, const std::vector<GroupedProduct>& products) {
   std::vector<Tensor> y;
   std::vector<Kept> kept;
+  std::vector<SavedTensor> saved;
   std::vector<Variable> inputs{x};
   bool weights_learn = false;
-  for (const auto& [segments, rows, w, bias, fans_out] : products) {
+  for (const auto& [segments, rows, w, bias, fans_out, recompute] : products) {
     const Tensor b = bias.defined() ? bias.value() : Tensor();
-    y.push_back(forward(fans_out ? "fan_out_linear" : "grouped_linear", fans_out, x.value(), segments, rows,
-                        w.value(), b));
+    const auto compute = [=, s = segments, r = rows, f = fans_out](const Tensor& of_x, const Tensor& of_w) {
+      return forward(f ? "fan_out_linear" : "grouped_linear", f, of_x, s, r, of_w, b);
+    };
+    y.push_back(compute(x.value(), w.value()));
+    saved.push_back(!recompute ? SavedTensor() : SavedTensor([=, x = x.saved(), w = w.saved()] {
+      return compute(x.get(), w.get());
+    }));
     kept.push_back({segments, fans_out, x.requires_grad() ? w.saved() : SavedTensor(), w.requires_grad(),
                     w.shape(), w.dtype(), bias.requires_grad() ? b : Tensor()});
     inputs.insert(inputs.end(), {w, bias});
@@ -196,9 +202,10 @@ std::vector<Variable> products_of(const Variable& x, const std::vector<GroupedPr
     }
     return out;
   };
-  if (products.size() > 1) return record_outputs("grouped_products", y, inputs, rule);
+  if (products.size() > 1) return record_outputs("grouped_products", y, inputs, rule, saved);
   const char* op = products.front().fans_out ? "fan_out_linear" : "grouped_linear";
-  return {record(op, y.front(), inputs, [rule](const Tensor& dy) { return rule({dy}); })};
+  return {record(
+      op, y.front(), inputs, [rule](const Tensor& dy) { return rule({dy}); }, saved.front())};
 }
 
 }  // namespace

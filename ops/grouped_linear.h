@@ -50,6 +50,7 @@ struct GroupedProduct {
   std::int64_t rows = 0;
   Variable w, bias = {};
   bool fans_out = false;
+  bool recompute = false;  // gradient rules of what follows compute the product again instead of keeping it
 };
 /// Several products of one x [m, in]. Backward adds their dx in the first one's memory, in their order: no
 /// sums of gradients are left to do.

@@ -11,6 +11,12 @@ namespace {
 
 using Mask = EdgeMask;
 
+/// What an edge reads of its (row, head) in backward.
+template <class Sum>
+struct RowTerm {
+  Sum s, top, inverse, dot;
+};
+
 /// Accumulators of one row in one thread: two rows of X, and two numbers for each head.
 template <class Sum>
 struct Sums {
@@ -136,54 +142,59 @@ void gat_attention(const Adjacency& adj, const Tensor& s, const Tensor& t, const
 // others, ds_i and dt_j are the sums of g over the edges of i and of j. The inner products move out of the
 // sums, so that rows of x and of dy are summed. Because a (mask <dy_i, x_j> - <dy_i, y_i>) sums to 0 over the
 // edges of i, ds_i needs the edges with a positive score only.
-void gat_attention_backward(const Adjacency& transposed, const Tensor& s, const Tensor& t, const Tensor& x,
-                            const AttentionOptions& options, const Tensor& y, const AttentionSaved& saved,
-                            const Tensor& dy, const AttentionGradients& gradients,
-                            const AttentionVectors& vectors) {
+void gat_attention_terms(const Tensor& s, const Tensor& y, const AttentionSaved& saved, const Tensor& dy,
+                         double negative_slope, const Tensor& terms, const Tensor& ds) {
+  dispatch_float(y.dtype(), "gat_attention", [&]<class T>(T) {
+    using Sum = Accumulator<T>;
+    const std::int64_t k = y.dim(2);
+    const T *sp = s.data<T>(), *yp = y.data<T>(), *dyp = dy.data<T>(), *positive = saved.positive.data<T>();
+    const Sum* stat = saved.stat.data<Sum>();
+    auto* const term = static_cast<RowTerm<Sum>*>(terms.raw());
+    T* const to = ds.data<T>();
+    const Sum slope = static_cast<Sum>(negative_slope);
+    for_each_row(s.numel(), k, [=](std::int64_t i) {
+      const Sum inverse = stat[i * 3 + 1], share = stat[i * 3 + 2], all = dot(dyp + i * k, yp + i * k, k);
+      term[i] = {load(sp[i]), stat[i * 3], inverse, all};
+      to[i] = T(inverse == 0 ? Sum(0) : (1 - slope) * (dot(dyp + i * k, positive + i * k, k) - share * all));
+    });
+  });
+}
+
+void gat_attention_backward(const Adjacency& transposed, const Tensor& t, const Tensor& x,
+                            const AttentionOptions& options, const Tensor& terms, const Tensor& dy,
+                            const AttentionGradients& gradients, const AttentionVectors& vectors) {
   if (vectors.dst.defined()) {
-    const auto like = [](const Tensor& of) { return Tensor::empty(of.shape(), of.dtype()); };
-    const AttentionGradients own{like(s), like(t), gradients.dx};
-    gat_attention_backward(transposed, s, t, x, options, y, saved, dy, own, {});
-    head_dot_sum(own.ds, x, vectors.d_dst, own.dt, vectors.d_src);
-    head_outer(own.ds, vectors.dst, own.dt, vectors.src, own.dx);
+    const Tensor dt = Tensor::empty(t.shape(), t.dtype());
+    gat_attention_backward(transposed, t, x, options, terms, dy, {gradients.ds, dt, gradients.dx}, {});
+    head_dot_sum(gradients.ds, x, vectors.d_dst, dt, vectors.d_src);
+    head_outer(gradients.ds, vectors.dst, dt, vectors.src, gradients.dx);
     return;
   }
   dispatch_float(x.dtype(), "gat_attention", [&]<class T>(T) {
     using Sum = Accumulator<T>;
     const Csr& a = transposed.csr();
-    const std::int64_t rows = y.dim(0), heads = x.dim(1), k = x.dim(2), n = heads * k, edges = a.col.numel();
+    const std::int64_t heads = x.dim(1), k = x.dim(2), n = heads * k, edges = a.col.numel();
     const auto* row_ptr = a.row_ptr.data<std::int64_t>();
     const auto* col = a.col.data<std::int32_t>();
-    const T *sp = s.data<T>(), *tp = t.data<T>(), *xp = x.data<T>(), *yp = y.data<T>(), *dyp = dy.data<T>();
-    const T* positive = saved.positive.data<T>();
-    const Sum* stat = saved.stat.data<Sum>();
-    T *ds = gradients.ds.data<T>(), *dt = gradients.dt.data<T>(), *dx = gradients.dx.data<T>();
+    const T *tp = t.data<T>(), *xp = x.data<T>(), *dyp = dy.data<T>();
+    const auto* const term = static_cast<const RowTerm<Sum>*>(terms.raw());
+    T *dt = gradients.dt.data<T>(), *dx = gradients.dx.data<T>();
     const Sum slope = static_cast<Sum>(options.negative_slope);
     const Sum scale = static_cast<Sum>(1 / (1 - options.dropout));
-    std::vector<Sum> term(static_cast<std::size_t>(rows * heads));  // <dy_i, y_i>
-    Sum* terms = term.data();
-    for_each_row(rows * heads, k, [=](std::int64_t i) {
-      const Sum inverse = stat[i * 3 + 1], share = stat[i * 3 + 2];
-      terms[i] = dot(dyp + i * k, yp + i * k, k);
-      ds[i] =
-          T(inverse == 0 ? Sum(0) : (1 - slope) * (dot(dyp + i * k, positive + i * k, k) - share * terms[i]));
-    });
     for_each_attending_row<Sum>(a, heads, k, options, [=](std::int64_t j, Sums<Sum>& sums, Mask& mask) {
       sums.for_each_edge(row_ptr[j], row_ptr[j + 1], [&](std::int64_t e) {
         const std::int64_t i = col[e];
         if (e + kAhead < edges) {
           const std::int64_t next = col[e + kAhead];
           prefetch(dyp + next * n, n);
-          prefetch(stat + next * heads * 3, heads * 3);
-          prefetch(sp + next * heads, heads);
-          prefetch(terms + next * heads, heads);
+          prefetch(term + next * heads, heads);
         }
         mask.begin_edge(i, j);
         for (std::int64_t h = 0; h < heads; ++h) {
-          const Sum* of_row = stat + (i * heads + h) * 3;
-          const Sum score = leaky(load(sp[i * heads + h]) + load(tp[j * heads + h]), slope);
-          const Sum weight = std::exp(score - of_row[0]) * of_row[1];
-          sums.weight[h] += weight * terms[i * heads + h] * (score > 0 ? 1 : slope);
+          const RowTerm<Sum>& of_row = term[i * heads + h];
+          const Sum score = leaky(of_row.s + load(tp[j * heads + h]), slope);
+          const Sum weight = std::exp(score - of_row.top) * of_row.inverse;
+          sums.weight[h] += weight * of_row.dot * (score > 0 ? 1 : slope);
           sums.add(h, mask.keeps(h) ? weight : Sum(0), score > 0, dyp + i * n + h * k);
         }
       });

@@ -44,7 +44,7 @@ struct AttentionGradients {
   Tensor ds = {}, dt = {}, dx = {};
 };
 /// Vectors of a layer whose scores are s = <x, dst> and t = <x, src>, and their gradients, all [heads, k] in
-/// the accumulator dtype. dx then includes the gradient through s and t, and ds and dt are undefined.
+/// the accumulator dtype. dx then includes the gradient through s and t, and dt is undefined.
 /// All undefined where s and t are inputs.
 struct AttentionVectors {
   Tensor dst = {}, src = {}, d_dst = {}, d_src = {};
@@ -52,10 +52,16 @@ struct AttentionVectors {
 inline void add_operands(std::vector<Tensor>& all, const AttentionGradients& g) {
   for (const Tensor* x : {&g.ds, &g.dt, &g.dx}) add_operands(all, *x);
 }
+/// The first step of backward, after which y and what forward saved may be freed: ds, and what the pass over
+/// the edges reads of a row. terms [rows, heads, 4], accumulator dtype: s, the maximum score, 1 / sum, <dy, y>
+RODEO_KERNEL_IN(kSparse, gat_attention_terms,
+                void(const Tensor& s, const Tensor& y, const AttentionSaved& saved, const Tensor& dy,
+                     double negative_slope, const Tensor& terms, const Tensor& ds));
+/// The second step: dt and dx, from ds and a pass over the edges.
 RODEO_KERNEL_IN(kSparse, gat_attention_backward,
-                void(const Adjacency& transposed, const Tensor& s, const Tensor& t, const Tensor& x,
-                     const AttentionOptions& options, const Tensor& y, const AttentionSaved& saved,
-                     const Tensor& dy, const AttentionGradients& gradients, const AttentionVectors& vectors));
+                void(const Adjacency& transposed, const Tensor& t, const Tensor& x,
+                     const AttentionOptions& options, const Tensor& terms, const Tensor& dy,
+                     const AttentionGradients& gradients, const AttentionVectors& vectors));
 
 // dot_attention.h, gatv2_attention.h: q, l [rows, heads, k], key, r [cols, heads, k], v [cols, heads, m],
 // a [heads, k], bias [edges, heads], edge [edges, heads, k], the last two undefined where there are none;

@@ -1,6 +1,8 @@
 #include "ops/sparse/graph_attention.h"
 
 #include <cmath>
+#include <memory>
+#include <utility>
 
 #include "ops/checks.h"
 #include "ops/convert.h"
@@ -60,39 +62,43 @@ Variable attention_sum(const Adjacency& adj, const Variable& score, const Variab
               SpmmOptions{.algorithm = options.spmm, .sddmm = options.sddmm});
 }
 
-Tensor fused_attention(const Adjacency& adj, const Tensor& s, const Tensor& t, const Tensor& x,
-                       const AttentionOptions& options, kernels::AttentionSaved* saved) {
+FusedAttention fused_attention(const Adjacency& adj, const Tensor& s, const Tensor& t, const Tensor& x,
+                               const AttentionOptions& options, bool recorded) {
   const std::int64_t heads = x.dim(1);
   const Shape shape{adj.rows(), heads, x.dim(2)};
-  if (shape.numel() == 0 || adj.num_edges() == 0) return Tensor::zeros(shape, x.dtype(), x.device());
-  const Tensor y = Tensor::empty(shape, x.dtype(), x.device());
-  kernels::AttentionSaved out;
-  if (saved) {
-    out.positive = Tensor::empty(shape, x.dtype(), x.device());
-    const DType sums = x.dtype() == DType::kF64 ? DType::kF64 : DType::kF32;
-    out.stat = Tensor::empty({adj.rows(), heads, 3}, sums, x.device());
-    *saved = out;
-  }
-  kernels::gat_attention.on(y.device())(adj, s, t, x, options, y, out);
-  return y;
+  if (shape.numel() == 0 || adj.num_edges() == 0) return {Tensor::zeros(shape, x.dtype(), x.device())};
+  FusedAttention out{Tensor::empty(shape, x.dtype(), x.device())};
+  if (recorded)
+    out.saved = {Tensor::empty(shape, x.dtype(), x.device()),
+                 Tensor::empty({adj.rows(), heads, 3}, sum_dtype(x.dtype()), x.device())};
+  kernels::gat_attention.on(x.device())(adj, s, t, x, options, out.y, out.saved);
+  return out;
 }
 
 kernels::AttentionGradients fused_attention_gradients(const Adjacency& adj, const Tensor& s, const Tensor& t,
-                                                      const Tensor& x, const AttentionOptions& options,
-                                                      const Tensor& y, const kernels::AttentionSaved& saved,
-                                                      const Tensor& dy, kernels::AttentionVectors& vectors) {
-  const bool empty = !saved.stat.defined(), of_layer = vectors.dst.defined();
+                                                      const SavedTensor& x, const AttentionOptions& options,
+                                                      FusedAttention forward, const Tensor& dy,
+                                                      kernels::AttentionVectors& vectors) {
+  const bool empty = !forward.saved.stat.defined(), of_layer = vectors.dst.defined();
   const auto like = [&](const Tensor& of) {
     return empty ? Tensor::zeros(of.shape(), of.dtype(), of.device())
                  : Tensor::empty(of.shape(), of.dtype(), of.device());
   };
-  kernels::AttentionGradients out{.dx = like(x)};
+  kernels::AttentionGradients out{.ds = like(s)};
+  Tensor terms;
+  if (!empty) {
+    terms = Tensor::empty({adj.rows(), s.dim(1), 4}, sum_dtype(s.dtype()), s.device());
+    kernels::gat_attention_terms.on(s.device())(s, forward.y, forward.saved, dy, options.negative_slope,
+                                                terms, out.ds);
+    forward = {};
+  }
+  out.dx = like(x.get());
   if (of_layer)
     vectors.d_dst = like(vectors.dst), vectors.d_src = like(vectors.src);
   else
-    out.ds = like(s), out.dt = like(t);
+    out.dt = like(t);
   if (!empty)
-    kernels::gat_attention_backward.on(y.device())(transpose_pattern(adj), s, t, x, options, y, saved, dy,
+    kernels::gat_attention_backward.on(s.device())(transpose_pattern(adj), t, x.get(), options, terms, dy,
                                                    out, vectors);
   return out;
 }
@@ -101,13 +107,13 @@ Variable graph_attention(const Adjacency& adj, const Variable& s, const Variable
                          const AttentionOptions& options) {
   if (options.form == AttentionForm::kComposed) return composed(adj, s, t, x, options);
   const bool recorded = grad_enabled() && (s.requires_grad() || t.requires_grad() || x.requires_grad());
-  kernels::AttentionSaved saved;
-  const Tensor y =
-      fused_attention(adj, s.value(), t.value(), x.value(), options, recorded ? &saved : nullptr);
-  return record("gat_attention", y, {s, t, x}, [=](const Tensor& dy) {
+  const FusedAttention forward = fused_attention(adj, s.value(), t.value(), x.value(), options, recorded);
+  // backward() calls a rule once: it hands on what forward kept, so that this can be freed on the way.
+  const auto kept = std::make_shared<FusedAttention>(forward);
+  return record("gat_attention", forward.y, {s, t, x}, [=, x = x.saved()](const Tensor& dy) {
     kernels::AttentionVectors none;
     const auto gradients =
-        fused_attention_gradients(adj, s.value(), t.value(), x.value(), options, y, saved, dy, none);
+        fused_attention_gradients(adj, s.value(), t.value(), x, options, std::exchange(*kept, {}), dy, none);
     return std::vector{gradients.ds, gradients.dt, gradients.dx};
   });
 }
@@ -123,14 +129,15 @@ Variable graph_self_attention(const Adjacency& adj, const Variable& x, const Var
   check_attention_operands(adj, s, t, x.value(), options);
   const bool recorded =
       grad_enabled() && (x.requires_grad() || a_dst.requires_grad() || a_src.requires_grad());
-  kernels::AttentionSaved saved;
-  const Tensor y = fused_attention(adj, s, t, x.value(), options, recorded ? &saved : nullptr);
-  return record("gat_self_attention", y, {x, a_dst, a_src}, [=, s = s, t = t](const Tensor& dy) {
-    const DType wide = sum_dtype(x.dtype());
+  const FusedAttention forward = fused_attention(adj, s, t, x.value(), options, recorded);
+  const auto kept = std::make_shared<FusedAttention>(forward);
+  const auto rule = [=, s = s, t = t, x = x.saved()](const Tensor& dy) {
+    const DType wide = sum_dtype(dy.dtype());
     kernels::AttentionVectors of{.dst = a_dst.value().to(wide), .src = a_src.value().to(wide)};
-    const Tensor dx = fused_attention_gradients(adj, s, t, x.value(), options, y, saved, dy, of).dx;
+    const Tensor dx = fused_attention_gradients(adj, s, t, x, options, std::exchange(*kept, {}), dy, of).dx;
     return std::vector{dx, of.d_dst.to(a_dst.dtype()), of.d_src.to(a_src.dtype())};
-  });
+  };
+  return record("gat_self_attention", forward.y, {x, a_dst, a_src}, rule);
 }
 
 }  // namespace rodeo

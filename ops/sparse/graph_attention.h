@@ -20,14 +20,20 @@ Variable attention_weights(const Adjacency& adj, const Variable& score, const At
 Variable attention_sum(const Adjacency& adj, const Variable& score, const Variable& x,
                        const AttentionOptions& options);
 
-/// The fused form. Fills *saved unless it is null.
-Tensor fused_attention(const Adjacency& adj, const Tensor& s, const Tensor& t, const Tensor& x,
-                       const AttentionOptions& options, kernels::AttentionSaved* saved);
-/// The gradients of the fused form: of s, t and x, or of x and `vectors` where they are defined.
+/// The result of the fused form, and what its gradients read.
+struct FusedAttention {
+  Tensor y;
+  kernels::AttentionSaved saved = {};
+};
+/// Saves nothing unless `recorded`.
+FusedAttention fused_attention(const Adjacency& adj, const Tensor& s, const Tensor& t, const Tensor& x,
+                               const AttentionOptions& options, bool recorded);
+/// The gradients of the fused form: of s, t and x, or of x and `vectors` where they are defined. `saved` is
+/// freed before x is read and dx is allocated, where nobody else has it.
 kernels::AttentionGradients fused_attention_gradients(const Adjacency& adj, const Tensor& s, const Tensor& t,
-                                                      const Tensor& x, const AttentionOptions& options,
-                                                      const Tensor& y, const kernels::AttentionSaved& saved,
-                                                      const Tensor& dy, kernels::AttentionVectors& vectors);
+                                                      const SavedTensor& x, const AttentionOptions& options,
+                                                      FusedAttention saved, const Tensor& dy,
+                                                      kernels::AttentionVectors& vectors);
 
 /// Throw Error unless operands are as ops/attention.h says. adj may be sharded.
 void check_attention_operands(const Adjacency& adj, const Tensor& s, const Tensor& t, const Tensor& x,

@@ -194,7 +194,7 @@ TEST_P(OpsGroupedLinear, SeveralProductsOfOneXAreThoseOfEach) {
     const std::vector<Variable> y = grouped_products(x, products);
     Variable loss, loss_alone;
     for (const std::size_t i : {std::size_t{1}, std::size_t{0}}) {  // nothing depends on the third
-      const auto& [segments, y_rows, w, bias, fans_out] = products[i];
+      const auto& [segments, y_rows, w, bias, fans_out, recompute] = products[i];
       const Variable own = fans_out ? fan_out_linear(alone, segments, y_rows, w, bias)
                                     : grouped_linear(alone, segments, y_rows, w, bias);
       EXPECT_TRUE(same_bits(y[i].value(), own.value()));

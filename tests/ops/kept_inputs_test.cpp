@@ -3,7 +3,9 @@
 #include <functional>
 #include <string>
 
+#include "core/memory_stats.h"
 #include "core/storage.h"
+#include "ops/attention.h"
 #include "ops/combine.h"
 #include "ops/convert.h"
 #include "ops/dense.h"
@@ -103,6 +105,38 @@ TEST_P(OpsKeptInputs, ProductsKeepTheOtherFactor) {
   EXPECT_FALSE(frees([&](const Variable& x) { return spmm(adj, random({7}, true), x); }));
   EXPECT_FALSE(frees([&](const Variable& x) { return sddmm(adj, x, random({5, 4}, true)); }));
   EXPECT_FALSE(frees([&](const Variable& x) { return scale_add(random({1}, true), x, random({5, 4})); }));
+}
+
+TEST_P(OpsKeptInputs, RecomputedProductsAreFreed) {
+  const Adjacency adj = graph();
+  std::vector<Tensor> gradients;
+  for (const bool recompute : {false, true}) {
+    const Variable x = random({5, 6}, true), w = random({1, 6, 8}, true), w2 = random({1, 6, 2}, true);
+    std::vector<Variable> z =
+        grouped_products(x, {{.segments = {{0, 0, 5}}, .rows = 5, .w = w, .recompute = recompute},
+                             {.segments = {{0, 0, 5}}, .rows = 5, .w = w2}});
+    const std::weak_ptr<Storage> value = z[0].value().shared_storage();
+    const Variable y = gat_attention(adj, z[1], z[1], reshape(z[0], {5, 2, 4}));
+    z.clear();
+    EXPECT_EQ(value.expired(), recompute);
+    y.backward(Tensor::full({5, 2, 4}, 1, DType::kF32, device()));
+    for (const Variable& of : {x, w, w2}) gradients.push_back(of.grad());
+  }
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_TRUE(same_bits(gradients[i], gradients[i + 3]));
+}
+
+TEST_P(OpsKeptInputs, AttentionFreesWhatForwardKeptBeforeItsGradientsAreThere) {
+  const Adjacency adj = graph();
+  const Shape shape{5, 2, 4096};
+  const std::int64_t bytes = shape.numel() * 4;
+  const Variable s = random({5, 2}, true), x = random(shape, true);
+  const Variable y = head_mean(gat_attention(adj, s, s, x));
+  const Tensor seed = Tensor::full(y.shape(), 1, DType::kF32, device());
+  const std::int64_t before = memory_stats(device()).current;
+  reset_peak_memory(device());
+  y.backward(seed);
+  // The gradient of attention's result comes; the result and its part from positive scores go; dx comes.
+  EXPECT_LT(memory_stats(device()).peak - before, bytes * 3 / 2);
 }
 
 TEST_P(OpsKeptInputs, AWeightThatLearnsAloneKeepsBothOperands) {

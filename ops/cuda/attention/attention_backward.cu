@@ -170,31 +170,19 @@ struct BackwardRows {
   }
 };
 
-/// The (row, head) that a group of `lanes` threads shares, and the thread's place in the group.
-struct HeadLane {
-  std::int64_t at;
-  int member;
-  __device__ explicit HeadLane(int lanes) {
-    at = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) >> (31 - __clz(lanes));
-    member = static_cast<int>(threadIdx.x) & (lanes - 1);
-  }
-};
-
-// The RowTerm and ds of every (row, head). Grid (rows * heads / (kThreads / lanes)), block kThreads. k is a
-// multiple of kVec. With `padded`, also copies dy there with rows of `pitch` elements.
+// The RowTerm and ds of every (row, head). Grid (rows * heads / (kThreads / lanes)), block kThreads; `lanes`
+// threads share a head. k is a multiple of kVec.
 template <class T, int kVec>
 __global__ void row_terms_kernel(const T* s, const T* y, const T* positive, const T* dy,
                                  const Accumulator<T>* stat, Accumulator<T> slope, std::int64_t size,
-                                 std::int64_t k, int lanes, RowTerm<Accumulator<T>>* term, T* ds, T* padded,
-                                 std::int64_t pitch) {
+                                 std::int64_t k, int lanes, RowTerm<Accumulator<T>>* term, T* ds) {
   using Sum = Accumulator<T>;
   using Row = Pack<T, kVec>;
-  const HeadLane own_lane(lanes);
-  const std::int64_t at = own_lane.at;
-  const int member = own_lane.member;
+  const std::int64_t at =
+      (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) >> (31 - __clz(lanes));
+  const int member = static_cast<int>(threadIdx.x) & (lanes - 1);
   Sum all = 0, part = 0;
-  std::int64_t j = member * kVec;
-  for (; at < size && j < k; j += lanes * kVec) {
+  for (std::int64_t j = member * kVec; at < size && j < k; j += lanes * kVec) {
     const auto row = [&](const T* of) { return *reinterpret_cast<const Row*>(of + at * k + j); };
     const Row d = row(dy), a = row(y), p = row(positive);
 #pragma unroll
@@ -202,10 +190,7 @@ __global__ void row_terms_kernel(const T* s, const T* y, const T* positive, cons
       all += widen(d.value[v]) * widen(a.value[v]);
       part += widen(d.value[v]) * widen(p.value[v]);
     }
-    if (kVec == 1 && padded) padded[at * pitch + j] = d.value[0];
   }
-  if (kVec == 1 && padded)
-    for (; at < size && j < pitch; j += lanes) padded[at * pitch + j] = T(0);
   all = sum_over(all, lanes);
   part = sum_over(part, lanes);
   if (at >= size || member > 0) return;
@@ -222,65 +207,62 @@ bool has_one_tile(std::int64_t heads, std::int64_t k, int element_bytes) {
   return std::has_single_bit(lanes) && lanes <= static_cast<unsigned>(tiles.most_lanes());
 }
 
-dim3 grid_of(std::int64_t size, int lanes) {
-  return dim3(static_cast<unsigned>(ceil_div(size, kThreads / lanes)));
-}
-
 }  // namespace
 
-void gat_attention_backward(const Adjacency& transposed, const Tensor& s, const Tensor& t, const Tensor& x,
-                            const AttentionOptions& options, const Tensor& y, const AttentionSaved& saved,
-                            const Tensor& dy, const AttentionGradients& given,
-                            const AttentionVectors& vectors) {
-  const Csr& a = transposed.csr();
-  const RodePlan* const plan = attention_plan(transposed);
-  const Device device = x.device();
-  const std::int64_t heads = x.dim(1), k = x.dim(2), rows = y.dim(0);
-  dispatch_float(x.dtype(), "gat_attention", [&]<class T>(T) {
+void gat_attention_terms(const Tensor& s, const Tensor& y, const AttentionSaved& saved, const Tensor& dy,
+                         double negative_slope, const Tensor& terms, const Tensor& ds) {
+  const std::int64_t size = s.numel(), k = y.dim(2);
+  dispatch_float(y.dtype(), "gat_attention", [&]<class T>(T) {
     using D = device_t<T>;
     using Sum = Accumulator<D>;
-    const Sum slope = static_cast<Sum>(options.negative_slope);
-    const Tensor term = Tensor::empty({rows, heads, 4}, dtype_of<Sum>(), device);
-    auto* terms = static_cast<RowTerm<Sum>*>(term.raw());
-    AttentionGradients gradients = given;
-    if (!gradients.ds.defined()) gradients.ds = Tensor::empty(s.shape(), s.dtype(), device);
-    bool gives_dt = false;  // in the pass over the edges
     const auto run = [&]<int kVec>() {
       const int lanes = lanes_per_head(k, kVec);
-      PaddedRows rows_of_dy = PaddedRows::unwritten(dy, heads, k);
-      auto* const padded = rows_of_dy.x.raw() == dy.raw() ? nullptr : device_data<T>(rows_of_dy.x);
-      launch("attention terms", device, row_terms_kernel<D, kVec>, grid_of(rows * heads, lanes), kThreads, 0,
-             device_data<T>(s), device_data<T>(y), device_data<T>(saved.positive), device_data<T>(dy),
-             saved.stat.data<Sum>(), slope, rows * heads, k, lanes, terms, device_data<T>(gradients.ds),
-             padded, rows_of_dy.pitch);
-      BackwardArgs<D> own{.term = terms, .t = device_data<T>(t)};
-      const auto pass = [&](const Tensor& positive) {
-        AttentionArgs<D> args = attention_args<T>(a, plan, rows_of_dy, options, gradients.dx, positive);
-        if constexpr (sizeof(D) < 8)
-          if (own.dt)
-            launch_short_rows<BackwardRows>("gat_attention_backward, short rows", plan, args, own, device);
-        launch_attention<Backward>("gat_attention_backward", plan, args, own, device);
-      };
-      if (gives_dt && kVec > 1) {
-        own.x = device_data<T>(x), own.dt = device_data<T>(gradients.dt);
-        own.head_lanes = static_cast<int>(k) / kVec;
-        return pass({});
-      }
-      const Tensor positive = Tensor::empty(x.shape(), x.dtype(), device);
-      const Tensor sum = Tensor::empty(t.shape(), dtype_of<Sum>(), device);
-      own.sum = sum.data<Sum>();
-      pass(positive);
-      rows_of_dy.x = {};  // frees the padded copy
-      attention_gradients(a, options.negative_slope, x, {positive, sum}, gradients, vectors);
+      launch("attention terms", y.device(), row_terms_kernel<D, kVec>,
+             dim3(static_cast<unsigned>(ceil_div(size, kThreads / lanes))), kThreads, 0, device_data<T>(s),
+             device_data<T>(y), device_data<T>(saved.positive), device_data<T>(dy), saved.stat.data<Sum>(),
+             static_cast<Sum>(negative_slope), size, k, lanes, static_cast<RowTerm<Sum>*>(terms.raw()),
+             device_data<T>(ds));
     };
     if constexpr (sizeof(D) < 8) {  // f64 is a reference and has one kernel
       constexpr int kVec = 16 / sizeof(D);
-      if (k % kVec == 0 && is_aligned(x) && is_aligned(y) && is_aligned(dy)) {
-        gives_dt = gradients.dt.defined() && is_aligned(gradients.dx) && has_one_tile(heads, k, sizeof(D));
-        return run.template operator()<kVec>();
-      }
+      if (k % kVec == 0 && is_aligned(y) && is_aligned(dy)) return run.template operator()<kVec>();
     }
     run.template operator()<1>();
+  });
+}
+
+void gat_attention_backward(const Adjacency& transposed, const Tensor& t, const Tensor& x,
+                            const AttentionOptions& options, const Tensor& terms, const Tensor& dy,
+                            const AttentionGradients& gradients, const AttentionVectors& vectors) {
+  const Csr& a = transposed.csr();
+  const RodePlan* const plan = attention_plan(transposed);
+  const Device device = x.device();
+  const std::int64_t heads = x.dim(1), k = x.dim(2);
+  dispatch_float(x.dtype(), "gat_attention", [&]<class T>(T) {
+    using D = device_t<T>;
+    using Sum = Accumulator<D>;
+    PaddedRows rows_of_dy(dy, heads, k);
+    BackwardArgs<D> own{.term = static_cast<const RowTerm<Sum>*>(terms.raw()), .t = device_data<T>(t)};
+    const auto pass = [&](const Tensor& positive) {
+      AttentionArgs<D> args = attention_args<T>(a, plan, rows_of_dy, options, gradients.dx, positive);
+      if constexpr (sizeof(D) < 8)
+        if (own.dt)
+          launch_short_rows<BackwardRows>("gat_attention_backward, short rows", plan, args, own, device);
+      launch_attention<Backward>("gat_attention_backward", plan, args, own, device);
+    };
+    if constexpr (sizeof(D) < 8)  // f64 is a reference and has one kernel
+      if (gradients.dt.defined() && rows_of_dy.pitch == k && is_aligned(x) && is_aligned(gradients.dx) &&
+          has_one_tile(heads, k, sizeof(D))) {
+        own.x = device_data<T>(x), own.dt = device_data<T>(gradients.dt);
+        own.head_lanes = static_cast<int>(k * sizeof(D) / 16);
+        return pass({});
+      }
+    const Tensor positive = Tensor::empty(x.shape(), x.dtype(), device);
+    const Tensor sum = Tensor::empty(t.shape(), dtype_of<Sum>(), device);
+    own.sum = sum.data<Sum>();
+    pass(positive);
+    rows_of_dy.x = {};  // frees the padded copy
+    attention_gradients(a, options.negative_slope, x, {positive, sum}, gradients, vectors);
   });
 }
 

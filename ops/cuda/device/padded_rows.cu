@@ -37,23 +37,13 @@ __global__ void pad_rows_kernel(const U* x, uint4* out, std::int64_t count, std:
 
 }  // namespace
 
-PaddedRows PaddedRows::unwritten(const Tensor& given, std::int64_t heads, std::int64_t k) {
-  PaddedRows rows;
-  rows.x = given;
-  rows.pitch = k;
-  if (rows_are_aligned(given, k)) return rows;
-  rows.pitch = padded_pitch(k, heads, size_of(given.dtype()));
-  const std::int64_t parts = k == 0 ? 0 : given.numel() / k;
-  rows.x = Tensor::empty({parts * rows.pitch}, given.dtype(), given.device());
-  return rows;
-}
-
-PaddedRows::PaddedRows(const Tensor& given, std::int64_t heads, std::int64_t k)
-    : PaddedRows(unwritten(given, heads, k)) {
-  if (x.raw() == given.raw()) return;
-  const auto element = static_cast<std::int64_t>(size_of(x.dtype()));
+PaddedRows::PaddedRows(const Tensor& given, std::int64_t heads, std::int64_t k) : x(given), pitch(k) {
+  if (rows_are_aligned(given, k)) return;
+  const auto element = static_cast<std::int64_t>(size_of(given.dtype()));
+  pitch = padded_pitch(k, heads, size_of(given.dtype()));
   const std::int64_t parts = k == 0 ? 0 : given.numel() / k;
   const std::int64_t vectors = pitch * element / 16, count = parts * vectors;
+  x = Tensor::empty({parts * pitch}, given.dtype(), given.device());
   const auto run = [&]<class U>(U) {
     launch("pad rows", x.device(), pad_rows_kernel<U>,
            dim3(static_cast<unsigned>(ceil_div(count, kThreads * kVectors))), dim3(kThreads), 0,

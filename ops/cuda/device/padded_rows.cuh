@@ -19,11 +19,6 @@ struct PaddedRows {
   std::int64_t pitch;
 
   PaddedRows(const Tensor& x, std::int64_t heads, std::int64_t k);
-  /// Rows that are not copied: where x is not `given`, the caller's kernel writes it.
-  static PaddedRows unwritten(const Tensor& given, std::int64_t heads, std::int64_t k);
-
- private:
-  PaddedRows() = default;
 };
 
 }  // namespace rodeo::kernels::cuda
