@@ -52,7 +52,8 @@ struct AttentionForward {
   using Part = typename Tile::Part;
   using Args = AttentionPassArgs<T>;
   static constexpr bool kTransposed = false, kEdges = kEdges_;
-  static constexpr int kTables = Score<Tile>::kOneTable ? 1 : 2;
+  static constexpr bool kOneTable = Score<Tile>::kOneTable;
+  static constexpr int kTables = kOneTable ? 1 : 2;
   static constexpr int kDepth = kEdges ? 4 : 8, kWarps = 16;
   static constexpr int kOwned = HeadPlace<Tile>::template kOwned<kDepth>;
   static constexpr Sum kLowest = std::numeric_limits<Sum>::lowest();
@@ -90,7 +91,10 @@ struct AttentionForward {
     const EdgeVectors<Tile, kEdges, kDepth> edge(args, place, count, id_of);
     Sum part[kDepth], s[kOwned], top = -kInfinity;
 #pragma unroll
-    for (int d = 0; d < kDepth; ++d) part[d] = score.template partial<false, kEdges>(row[0][d], edge[d]);
+    for (int d = 0; d < kDepth; ++d) {
+      typename Score<Tile>::Slopes unused;
+      part[d] = score.template partial<kOneTable, kEdges>(row[0][d], edge[d], unused);
+    }
     place.template sum_over_head<kDepth>(part, s);
 #pragma unroll
     for (int i = 0; i < kOwned; ++i) {
@@ -154,6 +158,7 @@ struct AttentionBackward {
   static constexpr int kDepth = kEdges ? 2 : 4, kWarps = sizeof(T) == 4 ? 20 : 16;
   static constexpr int kOwned = HeadPlace<Tile>::template kOwned<kDepth>;
   static constexpr int kSums = kOneTable != kTransposed ? 2 : 1;
+  using Slopes = typename Score<Tile>::Slopes;
 
   struct alignas(16) State {
     HeadValues<Tile> sum[kSums];
@@ -188,9 +193,10 @@ struct AttentionBackward {
     for (int i = 0; i < kOwned; ++i) term[i] = kTransposed ? row_term(own[i].col) : own_term;
     const EdgeVectors<Tile, kEdges, kDepth> edge(args, place, count, id_of);
     Sum part[kDepth], dp[kDepth], s[kOwned], ds[kOwned];
+    Slopes slopes[kDepth];
 #pragma unroll
     for (int d = 0; d < kDepth; ++d) {
-      part[d] = score.template partial<kTransposed, kEdges>(row[0][d], edge[d]);
+      part[d] = score.template partial<kTransposed, kEdges>(row[0][d], edge[d], slopes[d]);
       dp[d] = 0;
 #pragma unroll
       for (int i = 0; i < Tile::kValues; ++i) {
@@ -214,24 +220,21 @@ struct AttentionBackward {
       const bool weighted = kTransposed || (kEdges && !kOneTable);
       const Sum weight = weighted ? place.template from_owner<kDepth>(s, d) : Sum(0);
       const std::int64_t id = id_of(d);
-      add(row, d, of_score, weight, edge[d], state);
+      add(row, d, of_score, weight, edge[d], slopes[d], state);
       if constexpr (kEdges && !kTransposed)
-        if (d < count) write_edge(row[0][d], id, of_score, weight, edge[d]);
+        if (d < count) write_edge(id, of_score, weight, slopes[d]);
     }
   }
   __device__ __forceinline__ void add(const Part (&row)[kTables][kDepth], int d, Sum ds, Sum kept,
-                                      const Part& edge, State& state) const {
+                                      const Part& edge, const Slopes& slopes, State& state) const {
 #pragma unroll
     for (int i = 0; i < Tile::kValues; ++i) {
       if constexpr (kOneTable) {
-        const Sum z = score.template argument<kEdges>(row[0][d], edge, i);
-        if constexpr (kTransposed) {
-          state.sum[0].value[i] += ds * score.derivative(z, i) + kept * widen(row[1][d].value[i]);
-        } else {  // of LeakyReLU(z), and of a
-          const Sum led = ds * (z > 0 ? Sum(1) : score.slope);
-          state.sum[0].value[i] += led;
-          state.sum[1].value[i] += led * z;
-        }
+        state.sum[0].value[i] += ds * slopes.slope[i];
+        if constexpr (kTransposed)
+          state.sum[0].value[i] += kept * widen(row[1][d].value[i]);
+        else
+          state.sum[1].value[i] += ds * slopes.value[i];
       } else {
         Sum other = widen(row[0][d].value[i]);
         if constexpr (kEdges && !kTransposed) other += widen(edge.value[i]);
@@ -241,7 +244,7 @@ struct AttentionBackward {
     }
   }
   /// The gradients of the edge's own operands.
-  __device__ void write_edge(const Part& row, std::int64_t id, Sum ds, Sum kept, const Part& edge) const {
+  __device__ void write_edge(std::int64_t id, Sum ds, Sum kept, const Slopes& slopes) const {
     if (args.out_bias && place.active && place.in_head == 0)
       args.out_bias[id * args.heads + place.head] = static_cast<T>(ds);
     if (args.out_edge.data == nullptr) return;
@@ -249,7 +252,7 @@ struct AttentionBackward {
 #pragma unroll
     for (int i = 0; i < Tile::kValues; ++i) {
       if constexpr (kOneTable)
-        out.value[i] = ds * score.derivative(score.template argument<true>(row, edge, i), i);
+        out.value[i] = ds * score.a.value[i] * slopes.slope[i];
       else
         out.value[i] = args.scale * ds * score.own.value[i] + kept * value.value[i];
     }

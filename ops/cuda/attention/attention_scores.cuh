@@ -1,5 +1,6 @@
 /// Scores of attention from vectors of both ends of an edge, and their derivatives: parts of the passes in
 /// attention_passes.cuh. `own` is the vector of the row that is walked, `row` that of the edge's other end.
+/// A score's Slopes are what its backward pass reads of an edge again, kept in registers from the score on.
 #pragma once
 
 #include "ops/cuda/attention/head_tile.cuh"
@@ -30,12 +31,13 @@ struct DotScore {
   using Sum = typename Tile::Sum;
   using Part = typename Tile::Part;
   static constexpr bool kOneTable = false;
+  struct Slopes {};
   HeadValues<Tile> own;
 
   __device__ DotScore(const AttentionPassArgs<typename Tile::T>&, const HeadPlace<Tile>&) {}
   /// The edge's vector joins the key, which is `own` in a walk of A^T.
   template <bool kTransposed, bool kEdges>
-  __device__ __forceinline__ Sum partial(const Part& row, const Part& edge) const {
+  __device__ __forceinline__ Sum partial(const Part& row, const Part& edge, Slopes&) const {
     Sum sum = 0;
 #pragma unroll
     for (int i = 0; i < Tile::kValues; ++i) {
@@ -66,23 +68,26 @@ struct Gatv2Score {
       negative_a.value[i] = slope * a.value[i];
     }
   }
-  template <bool kEdges>
-  __device__ __forceinline__ Sum argument(const Part& row, const Part& edge, int i) const {
-    Sum z = own.value[i] + widen(row.value[i]);
-    if constexpr (kEdges) z += widen(edge.value[i]);
-    return z;
-  }
-  /// The derivative of the score by z.
-  __device__ __forceinline__ Sum derivative(Sum z, int i) const {
-    return z > 0 ? a.value[i] : negative_a.value[i];
-  }
+  /// Of the score by z in a walk of A^T. In a walk of A, which sums gradients of `a`, too: of LeakyReLU(z),
+  /// and its value.
+  struct Slopes {
+    Sum slope[Tile::kValues], value[Tile::kValues];
+  };
   template <bool kTransposed, bool kEdges>
-  __device__ __forceinline__ Sum partial(const Part& row, const Part& edge) const {
+  __device__ __forceinline__ Sum partial(const Part& row, const Part& edge, Slopes& kept) const {
     Sum sum = 0;
 #pragma unroll
     for (int i = 0; i < Tile::kValues; ++i) {
-      const Sum z = argument<kEdges>(row, edge, i);
-      sum += derivative(z, i) * z;
+      Sum z = own.value[i] + widen(row.value[i]);
+      if constexpr (kEdges) z += widen(edge.value[i]);
+      if constexpr (kTransposed) {
+        kept.slope[i] = z > 0 ? a.value[i] : negative_a.value[i];
+        sum += kept.slope[i] * z;
+      } else {
+        kept.slope[i] = z > 0 ? Sum(1) : slope;
+        kept.value[i] = kept.slope[i] * z;
+        sum += a.value[i] * kept.value[i];
+      }
     }
     return sum;
   }
