@@ -10,7 +10,8 @@ wheel, NumPy, pytest and one PyTorch; it needs the network, and about 5 GB for e
 (debootstrap --include=python3,python3-venv), where a library that is not in the wheel would be missed; chroot needs root.
 Where qemu-x86_64 is installed, a model is trained on a processor without AVX. With --native the wheel is for this machine alone: its
 libraries and other processors are not looked at. Prints a row for each environment, and ends with 1
-if a test failed, installation took a minute, or Cora two.
+if a test failed, installation took a minute, or Cora two. With --libraries PyPI's packages of the extra `cuda` are installed, too, and the
+loader is to find the CUDA libraries there, for which no GPU is needed; it downloads more than 1 GB.
 """
 import argparse
 import glob
@@ -40,6 +41,19 @@ for level in "v2", "v3", "v4":
     done = subprocess.run([sys.executable, "-c", train], env={**os.environ, "RODEO_CPU_LEVEL": level}, capture_output=True, text=True)
     print(f"kernels for x86-64-{level}: loss", done.stdout.strip() or done.stderr.strip().splitlines()[-1])
     assert done.returncode == 0 or "this processor" in done.stderr
+"""
+OPEN = """
+import ctypes, os, re, subprocess
+import rodeo
+here = os.path.dirname(rodeo.__file__)
+library = here + "/librodeo.so"
+folders = re.search(r"Library rpath: \\[(.*)\\]", subprocess.run(["readelf", "-d", library], stdout=subprocess.PIPE, text=True).stdout)[1]
+for name in sorted(set(re.findall(rb"lib(?:cublasLt|cusparse|nccl)\\.so\\.[0-9]+", open(library, "rb").read()))):
+    files = [f.replace("$ORIGIN", here) + "/" + name.decode() for f in folders.split(":")]
+    file = next(iter(filter(os.path.exists, files)), None)
+    assert file, f"{name.decode()} is in none of {folders}"
+    ctypes.CDLL(file)
+    print("opened", os.path.relpath(file, here))
 """
 IMPORT = """
 import sys, time, numpy
@@ -86,12 +100,26 @@ def check_binaries(wheel, python, folder):
     if not glob.glob(unpacked + "/*.dist-info/licenses/LICENSES-of-libraries.txt"):
         sys.exit(f"{wheel} has no list of licences: build it with build_wheel.sh")
     say("inside:", ", ".join(sorted(os.path.basename(f) for f in files)))
+    check_cuda(wheel, unpacked)
     stable = [f for f in files if f.endswith("_core.abi3.so")]
     if stable:
         tool = venv(python, os.path.join(folder, "audit-env"), "abi3audit")
         report = call([os.path.join(os.path.dirname(tool), "abi3audit"), "--strict", "--verbose", "--assume-minimum-abi3", "3.12",
                        *stable], cwd=folder)
         say(report.strip().splitlines()[-1])
+
+
+def check_cuda(wheel, unpacked):
+    """The file's name and its extra `cuda` say which CUDA it opens the libraries of."""
+    with open(glob.glob(unpacked + "/rodeo/librodeo.so")[0], "rb") as file:
+        opened = set(re.findall(rb"libcublasLt\.so\.(\d+)", file.read()))
+    with open(glob.glob(unpacked + "/*.dist-info/METADATA")[0], encoding="utf-8") as file:
+        metadata = file.read()
+    named = set(re.findall(r"^Requires-Dist: (nvidia-cublas\S*?)[<>=;,].*extra == .cuda.$", metadata, re.MULTILINE))
+    expected = "nvidia-cublas-cu12" if "+cu12-" in os.path.basename(wheel) else "nvidia-cublas"
+    if named != {expected} or not opened <= {b"12" if expected.endswith("cu12") else b"13"}:
+        sys.exit(f"{wheel} opens cuBLASLt {opened or 'never'}, its extra `cuda` names {named}, and its version says {expected}: build it "
+                 "with build_wheel.sh")
 
 
 def install(wheel, python, folder, root="", native=False):
@@ -147,6 +175,7 @@ def main():
     parser.add_argument("--cpu", action="store_true", help="build without CUDA code")
     parser.add_argument("--native", action="store_true", help="the wheel is for this machine alone")
     parser.add_argument("--tests", default="", help="a file of python/tests; default: all of them")
+    parser.add_argument("--libraries", action="store_true", help="whether it finds the CUDA libraries of PyPI")
     parser.add_argument("--roots", default="", help="folders with systems, where the wheel is installed, too")
     options = parser.parse_args()
     pythons = options.pythons.split(",")
@@ -157,6 +186,8 @@ def main():
         say("wheel:", os.path.basename(wheel), f"{os.path.getsize(wheel) / 1e6:.1f} MB")
         if not options.native:
             check_binaries(wheel, pythons[0], folder)
+        if options.libraries:
+            say(call([venv(pythons[0], os.path.join(folder, "libraries"), wheel + "[cuda]"), "-c", OPEN]).strip())
         for root in filter(None, options.roots.split(",")):
             rows.append((root, "no PyTorch", *install(wheel, "python3", folder, root.rstrip("/"))))
         for python in pythons:

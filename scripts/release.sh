@@ -3,7 +3,7 @@
 #   release.sh [--cpu] [PART...]      default: all parts, in this order
 # rodeo-VERSION.tar.gz has the sources, and the parts are built from what it holds:
 #   packages   rodeo_*.deb and librodeo-dev_*.deb, for this distribution, by scripts/build_packages.sh
-#   wheel      rodeo_gnn-*.whl, by scripts/build_wheel.sh
+#   wheel      rodeo_gnn-*.whl, by scripts/build_wheel.sh; one more for CUDA 12, where CUDACXX12 or /usr/local/cuda-12/bin/nvcc is its nvcc
 # --cpu, or where there is no nvcc: without CUDA code. Tests: scripts/check_packages.sh, which needs root rights and debootstrap, and
 # scripts/check_wheel.py. The last lines say what was left out.
 set -euo pipefail
@@ -58,8 +58,14 @@ run_packages() {
 run_wheel() {
   rm -f dist/*.whl
   (cd "$tree" && scripts/build_wheel.sh "${flags[@]}")
+  local nvcc12=${CUDACXX12:-/usr/local/cuda-12/bin/nvcc} wheel
+  if [ -x "$nvcc12" ] && [ -z "${flags[*]}" ]; then
+    (cd "$tree" && CUDACXX=$nvcc12 scripts/build_wheel.sh)
+  else
+    left_out+=("the wheel for CUDA 12: it needs CUDA code, and $nvcc12")
+  fi
   mv "$tree"/dist/*.whl dist
-  "$tree/scripts/check_wheel.py" --wheel dist/*.whl --torch=
+  for wheel in dist/*.whl; do "$tree/scripts/check_wheel.py" --wheel "$wheel" --torch=; done
   left_out+=("the wheel beside PyTorch, with other Pythons than $(python3 -V), and in other systems: scripts/check_wheel.py")
 }
 

@@ -24,7 +24,7 @@ NcclLibrary load() {
     library.trouble =
         str("NCCL cannot be loaded (", printable(::dlerror()),
             "): install libnccl2, or set RODEO_NCCL to the path of libnccl.so.2, such as that of the "
-            "Python package nvidia-nccl-cu13");
+            "Python package nvidia-nccl-cu13, or nvidia-nccl-cu12 for drivers before 580");
     return library;
   }
   const auto find = [&](auto& function, const char* name, bool needed = true) {
