@@ -86,9 +86,10 @@ std::string driver_trouble(int driver_version, int runtime_version) {
   if (driver_version == 0)
     return str("there is no NVIDIA driver (libcuda.so.1), and this build needs one for ", required,
                ": install it; a container gets it from the host, with docker's --gpus all");
-  return str("the NVIDIA driver is for CUDA up to ", version(driver_version),
-             ", and this build needs one for ", required,
-             ": update the driver, or build with an older CUDA toolkit");
+  return str(
+      "the NVIDIA driver is for CUDA up to ", version(driver_version), ", and this build needs one for ",
+      required,
+      ": update the driver, build with an older CUDA toolkit, or install the wheel with +cu12 in its name");
 }
 
 std::string no_device_trouble(const char* visible) {

@@ -170,7 +170,7 @@ TEST(TrainStartTexts, SayWhatIsWrongWhatWasExpectedAndWhatToDo) {
   EXPECT_EQ(
       cuda::driver_trouble(11040, 12060),
       "the NVIDIA driver is for CUDA up to 11.4, and this build needs one for CUDA 12.6: update the driver, "
-      "or build with an older CUDA toolkit");
+      "build with an older CUDA toolkit, or install the wheel with +cu12 in its name");
   EXPECT_EQ(cuda::no_device_trouble(nullptr),
             "the NVIDIA driver shows no GPU: see whether nvidia-smi -L lists one; a container gets it with "
             "docker's --gpus all");
