@@ -43,15 +43,13 @@ for level in "v2", "v3", "v4":
     assert done.returncode == 0 or "this processor" in done.stderr
 """
 OPEN = """
-import ctypes, os, re, subprocess
+import ctypes, os, sys
 import rodeo
 here = os.path.dirname(rodeo.__file__)
-library = here + "/librodeo.so"
-folders = re.search(r"Library rpath: \\[(.*)\\]", subprocess.run(["readelf", "-d", library], stdout=subprocess.PIPE, text=True).stdout)[1]
-for name in sorted(set(re.findall(rb"lib(?:cublasLt|cusparse|nccl)\\.so\\.[0-9]+", open(library, "rb").read()))):
-    files = [f.replace("$ORIGIN", here) + "/" + name.decode() for f in folders.split(":")]
+for name in "libcublasLt.so." + sys.argv[2], "libcusparse.so.12", "libnccl.so.2":
+    files = [f.replace("$ORIGIN", here) + "/" + name for f in sys.argv[1].split(":")]
     file = next(iter(filter(os.path.exists, files)), None)
-    assert file, f"{name.decode()} is in none of {folders}"
+    assert file, f"{name} is in none of {sys.argv[1]}"
     ctypes.CDLL(file)
     print("opened", os.path.relpath(file, here))
 """
@@ -84,7 +82,7 @@ def venv(python, path, *packages):
     return interpreter
 
 
-def check_binaries(wheel, python, folder):
+def check_binaries(wheel, python, folder, libraries):
     """No file needs CUDA, Python, PyTorch or a library that is not inside; licences are listed; the stable ABI holds; it is small."""
     if os.path.getsize(wheel) >= LARGEST:
         sys.exit(f"{wheel} has {os.path.getsize(wheel) / 1e6:.0f} MB, not less than {LARGEST / 1e6:.0f}: scripts/library_size.py "
@@ -100,7 +98,9 @@ def check_binaries(wheel, python, folder):
     if not glob.glob(unpacked + "/*.dist-info/licenses/LICENSES-of-libraries.txt"):
         sys.exit(f"{wheel} has no list of licences: build it with build_wheel.sh")
     say("inside:", ", ".join(sorted(os.path.basename(f) for f in files)))
-    check_cuda(wheel, unpacked)
+    folders, version = check_cuda(wheel, unpacked)
+    if libraries:
+        say(call([venv(python, os.path.join(folder, "libraries"), wheel + "[cuda]"), "-c", OPEN, folders, version]).strip())
     stable = [f for f in files if f.endswith("_core.abi3.so")]
     if stable:
         tool = venv(python, os.path.join(folder, "audit-env"), "abi3audit")
@@ -110,16 +110,16 @@ def check_binaries(wheel, python, folder):
 
 
 def check_cuda(wheel, unpacked):
-    """The file's name and its extra `cuda` say which CUDA it opens the libraries of."""
-    with open(glob.glob(unpacked + "/rodeo/librodeo.so")[0], "rb") as file:
-        opened = set(re.findall(rb"libcublasLt\.so\.(\d+)", file.read()))
+    """The file's name and its extra `cuda` name the CUDA whose folders of PyPI the loader looks into: they, and its version."""
+    library = glob.glob(unpacked + "/rodeo/librodeo.so")[0]
+    folders = re.search(r"R(?:UN)?PATH.*\[(.*)\]|$", call(["readelf", "-d", library]))[1] or ""
     with open(glob.glob(unpacked + "/*.dist-info/METADATA")[0], encoding="utf-8") as file:
-        metadata = file.read()
-    named = set(re.findall(r"^Requires-Dist: (nvidia-cublas\S*?)[<>=;,].*extra == .cuda.$", metadata, re.MULTILINE))
-    expected = "nvidia-cublas-cu12" if "+cu12-" in os.path.basename(wheel) else "nvidia-cublas"
-    if named != {expected} or not opened <= {b"12" if expected.endswith("cu12") else b"13"}:
-        sys.exit(f"{wheel} opens cuBLASLt {opened or 'never'}, its extra `cuda` names {named}, and its version says {expected}: build it "
-                 "with build_wheel.sh")
+        named = re.findall(r"^Requires-Dist: (nvidia-cublas\S*?)[<>=;,].*extra == .cuda.$", file.read(), re.MULTILINE)
+    expected, version, folder = ("nvidia-cublas-cu12", "12", "cublas") if "+cu12-" in os.path.basename(wheel) else ("nvidia-cublas", "13", "cu13")
+    if named != [expected] or f"nvidia/{folder}/lib" not in folders:
+        sys.exit(f"{wheel} looks for CUDA libraries in {folders or 'no folder'}, its extra `cuda` names {named}, and its version means "
+                 f"{expected}: build it with build_wheel.sh")
+    return folders, version
 
 
 def install(wheel, python, folder, root="", native=False):
@@ -185,9 +185,7 @@ def main():
         wheel = os.path.abspath(options.wheel) if options.wheel else os.path.join(ROOT, call(build).split()[-1])
         say("wheel:", os.path.basename(wheel), f"{os.path.getsize(wheel) / 1e6:.1f} MB")
         if not options.native:
-            check_binaries(wheel, pythons[0], folder)
-        if options.libraries:
-            say(call([venv(pythons[0], os.path.join(folder, "libraries"), wheel + "[cuda]"), "-c", OPEN]).strip())
+            check_binaries(wheel, pythons[0], folder, options.libraries)
         for root in filter(None, options.roots.split(",")):
             rows.append((root, "no PyTorch", *install(wheel, "python3", folder, root.rstrip("/"))))
         for python in pythons:
