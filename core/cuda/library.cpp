@@ -27,7 +27,8 @@ const std::string& Library::trouble() {
     }
     if (!handle_)
       trouble_ = str(title_, " cannot be loaded (", trouble_,
-                     "): install it, or name its folder in LD_LIBRARY_PATH");
+                     "): install it, for a wheel by pip install 'rodeo-gnn[cuda]', or name its folder in "
+                     "LD_LIBRARY_PATH");
   });
   return trouble_;
 }

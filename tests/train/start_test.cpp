@@ -131,21 +131,24 @@ TEST_F(TrainStart, ALibraryOfCudaIsNamed) {
   EXPECT_EQ(train(environment, "--device cpu --quiet").code, 0);
   if (cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device: " << cuda_absence_reason();
   expect_no_cuda(environment, "cuBLASLt cannot be loaded (" + dir_ / ("lib/" + blas) +
-                                  ": file too short): install it, or name its folder in LD_LIBRARY_PATH");
+                                  ": file too short): install it, for a wheel by pip install "
+                                  "'rodeo-gnn[cuda]', or name its folder in LD_LIBRARY_PATH");
   fs::remove(dir_ / ("lib/" + blas));
   damaged(sparse);
   EXPECT_EQ(train(environment, "--device cuda --quiet").code, 0);
   const Result wanted = train(environment, "--device cuda --quiet --spmm cusparse");
   EXPECT_EQ(wanted.code, 2);
   EXPECT_EQ(wanted.err, "train_gcn: [cuda] cuSPARSE cannot be loaded (" + dir_ / ("lib/" + sparse) +
-                            ": file too short): install it, or name its folder in LD_LIBRARY_PATH\n");
+                            ": file too short): install it, for a wheel by pip install 'rodeo-gnn[cuda]', or "
+                            "name its folder in LD_LIBRARY_PATH\n");
 }
 
 TEST(TrainStartLibrary, SaysWhatIsMissing) {
   cuda::Library none("cuNothing", "libnothing.so.1");
   const std::string text =
       "cuNothing cannot be loaded (libnothing.so.1: cannot open shared object file: No such file or "
-      "directory): install it, or name its folder in LD_LIBRARY_PATH";
+      "directory): install it, for a wheel by pip install 'rodeo-gnn[cuda]', or name its folder in "
+      "LD_LIBRARY_PATH";
   EXPECT_EQ(none.trouble(), text);
   EXPECT_ERROR(none.function("nothing"), "[cuda] " + text);
   cuda::Library other("cuMath", "libm.so.6");
