@@ -8,14 +8,17 @@
 #include <mutex>
 #include <vector>
 
+// Defined in AddressSanitizer alone, of GCC or Clang, also where only the program that uses the library has
+// it.
+extern "C" __attribute__((weak)) void __asan_init();  // NOLINT(bugprone-reserved-identifier)
+
 namespace rodeo::host {
 namespace {
 
-#ifdef __SANITIZE_ADDRESS__
-constexpr bool kKeeps = false;  // it finds what is read after it was freed
-#else
-constexpr bool kKeeps = true;
-#endif
+/// AddressSanitizer finds what is read after it was freed.
+bool keeps(std::size_t bytes) {
+  return bytes >= kLeastKept && __asan_init == nullptr;
+}
 
 struct Cache {
   std::mutex mutex;
@@ -51,7 +54,7 @@ struct Cache {
 }  // namespace
 
 void* allocate(std::size_t bytes) {
-  if (!kKeeps || bytes < kLeastKept) return std::aligned_alloc(kAlignment, bytes);
+  if (!keeps(bytes)) return std::aligned_alloc(kAlignment, bytes);
   Cache& cache = Cache::cache();
   const std::scoped_lock lock(cache.mutex);
   void* block = cache.take(bytes);
@@ -69,7 +72,7 @@ void* allocate(std::size_t bytes) {
 }
 
 void release(void* block, std::size_t bytes) {
-  if (!kKeeps || bytes < kLeastKept) return std::free(block);
+  if (!keeps(bytes)) return std::free(block);
   Cache& cache = Cache::cache();
   const std::scoped_lock lock(cache.mutex);
   cache.waiting[bytes].push_back(block);

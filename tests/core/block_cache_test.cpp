@@ -23,6 +23,12 @@ class CoreBlockCache : public testing::Test {
   }
 };
 
+TEST(CoreFreedBlocks, WaitUnlessAddressSanitizerWatchesThem) {
+  host::release_waiting();
+  host::release(host::allocate(4 * kMiB), 4 * kMiB);
+  EXPECT_EQ(host::waiting_bytes(), sanitized() && !thread_sanitized() ? 0 : 4 * kMiB);
+}
+
 TEST_F(CoreBlockCache, ABlockWaitsForTheNextOfItsSize) {
   void* const block = host::allocate(4 * kMiB);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block) % host::kAlignment, 0U);
