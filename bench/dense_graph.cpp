@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "core/random.h"
+#include "core/text.h"
 #include "datasets/reorder.h"
 
 namespace rodeo::bench {
@@ -37,9 +38,7 @@ std::vector<std::int64_t> columns_of(const DenseGraph& graph, std::int64_t row) 
 }  // namespace
 
 std::string dense_graph_names() {
-  std::string names;
-  for (const DenseGraph& graph : kGraphs) names += (names.empty() ? "" : ", ") + graph.name;
-  return names;
+  return join(kGraphs, ", ", &DenseGraph::name);
 }
 
 DenseGraph parse_dense_graph(const std::string& text) {

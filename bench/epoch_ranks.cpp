@@ -15,6 +15,7 @@
 #include "bench/large_graph.h"
 #include "bench/output_file.h"
 #include "core/launch_ranks.h"
+#include "core/text.h"
 #include "ops/sparse/simulated_step.h"
 
 namespace rodeo::bench {
@@ -146,7 +147,7 @@ int run_numbers_of_ranks(const EpochOptions& options, int argc, const char* cons
     std::vector<std::string> command = base;
     command.insert(command.end(), {"--json", file.path});
     if (ranks > 1) command.insert(command.end(), {options.on_gpus ? "--gpus" : "--ranks", str(ranks)});
-    fmt::print("{} rank{}\n", ranks, ranks == 1 ? "" : "s");
+    fmt::print("{}\n", count_of(ranks, "rank"));
     std::fflush(stdout);
     if (const int code = launch_ranks(ranks, command); code != 0) return code;
     std::ifstream text(file.path);

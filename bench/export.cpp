@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/quoting.h"
+#include "core/text.h"
 
 namespace rodeo::bench {
 namespace {
@@ -15,16 +16,13 @@ std::string number(double value, const char* unknown) {
 
 // {"key": value, ...}; the values are JSON texts.
 std::string object(const std::vector<std::pair<std::string, std::string>>& members) {
-  std::string out;
-  for (const auto& [key, value] : members) out += (out.empty() ? "" : ", ") + json_string(key) + ": " + value;
-  return "{" + out + "}";
+  const auto text = [](const auto& member) { return str(json_string(member.first), ": ", member.second); };
+  return str("{", join(members, ", ", text), "}");
 }
 
 template <class T, class F>
 std::string array(const std::vector<T>& items, F&& text) {
-  std::string out;
-  for (const T& item : items) out += (out.empty() ? "\n    " : ",\n    ") + text(item);
-  return "[" + out + "]";
+  return str(items.empty() ? "[" : "[\n    ", join(items, ",\n    ", text), "]");
 }
 
 std::string json(double value) {

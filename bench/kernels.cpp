@@ -4,6 +4,7 @@
 #include <set>
 
 #include "bench/peers.h"
+#include "core/text.h"
 #include "ops/convert.h"
 #include "ops/dense.h"
 #include "ops/pairs.h"
@@ -164,9 +165,7 @@ void check_filter(const std::vector<std::string>& filter, const std::vector<Op>&
       for (const Kernel& kernel : all_kernels())
         if (kernel.op == op) names.insert(kernel.name);
     }
-    std::string choices;
-    for (const std::string& name : names) choices += (choices.empty() ? "" : ", ") + name;
-    check(known, "unknown kernel '", part, "': expected any of ", choices);
+    check(known, "unknown kernel '", part, "': expected any of ", join(names));
   }
 }
 

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "core/random.h"
+#include "core/text.h"
 
 namespace rodeo::bench {
 namespace {
@@ -84,9 +85,7 @@ const std::vector<Twin>& all_twins() {
 }
 
 std::string twin_names() {
-  std::string names;
-  for (const Twin& twin : all_twins()) names += (names.empty() ? "" : ", ") + twin.name;
-  return names;
+  return join(all_twins(), ", ", &Twin::name);
 }
 
 const Twin& find_twin(const std::string& name) {

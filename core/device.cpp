@@ -12,6 +12,7 @@
 #include "core/error.h"
 #include "core/host/block_cache.h"
 #include "core/host/cgroup.h"
+#include "core/text.h"
 #include "core/threads.h"
 
 namespace rodeo {
@@ -56,7 +57,7 @@ std::string describe(Device device) {
     break;
   }
   const int threads = num_threads();
-  return str(processor, ", ", threads, threads == 1 ? " thread" : " threads");
+  return str(processor, ", ", count_of(threads, "thread"));
 }
 
 MemoryRoom memory_room(Device device) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/random.h"
+#include "core/text.h"
 
 namespace rodeo {
 namespace {
@@ -152,9 +153,7 @@ bool is_hetero_preset(std::string_view name) {
 }
 
 std::string hetero_preset_names() {
-  std::string names;
-  for (const Preset& preset : presets()) names += (names.empty() ? "" : ", ") + std::string(preset.name);
-  return names;
+  return join(presets(), ", ", &Preset::name);
 }
 
 std::int64_t hetero_preset_nodes(std::string_view name) {

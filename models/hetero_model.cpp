@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/random_streams.h"
+#include "core/text.h"
 #include "layers/hgt_conv.h"
 #include "layers/rgat_conv.h"
 #include "layers/rgcn_conv.h"
@@ -29,12 +30,10 @@ std::vector<std::string_view> hetero_conv_names() {
 }
 
 const HeteroConvKind& find_hetero_conv(std::string_view name) {
-  std::string names;
-  for (const HeteroConvKind* kind : kKinds) {
+  for (const HeteroConvKind* kind : kKinds)
     if (kind->name == name) return *kind;
-    names += str(names.empty() ? "" : ", ", kind->name);
-  }
-  fail("[hetero_model] there is no model ", name, " of heterogeneous graphs; there are ", names);
+  fail("[hetero_model] there is no model ", name, " of heterogeneous graphs; there are ",
+       join(kKinds, ", ", &HeteroConvKind::name));
 }
 
 HeteroModel::HeteroModel(const HeteroModelOptions& options, const HeteroGraph& graph, Random random,

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "core/text.h"
 #include "ops/sparse/hetero_state.h"
 #include "ops/validate.h"
 
@@ -14,13 +15,6 @@ void check_ids(const std::string& relation, std::string_view what, const Tensor&
   if (const std::int64_t bad = first_outside(ids, limit); bad >= 0)
     fail("[hetero_graph] ", what, "[", bad, "] of ", relation, " is ",
          static_cast<std::int64_t>(ids.slice(bad, bad + 1).item()), ", outside [0, ", limit, ")");
-}
-
-template <class Names>
-std::string listed(const Names& names) {
-  std::string text;
-  for (const auto& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
 }
 
 }  // namespace
@@ -129,7 +123,7 @@ int HeteroGraph::find_type(std::string_view name) const {
     if (type.name == name) return static_cast<int>(names.size());
     names.push_back(type.name);
   }
-  fail("[hetero_graph] there is no node type ", name, "; there are ", listed(names));
+  fail("[hetero_graph] there is no node type ", name, "; there are ", join(names));
 }
 
 int HeteroGraph::find_relation(std::string_view name) const {
@@ -141,7 +135,7 @@ int HeteroGraph::find_relation(std::string_view name) const {
     if (relation(r).name == name) found = r, ++matches;
   }
   check(matches == 1, "[hetero_graph] there is ", matches == 0 ? "no relation " : "more than one relation ",
-        name, "; there are ", listed(names));
+        name, "; there are ", join(names));
   return found;
 }
 

@@ -7,6 +7,7 @@
 #include <ostream>
 
 #include "core/error.h"
+#include "core/text.h"
 
 namespace rodeo {
 namespace {
@@ -126,7 +127,7 @@ std::ostream& operator<<(std::ostream& out, const KernelChoice<Algorithm>& choic
   for (const auto& c : choice.candidates) {
     out << fmt::format("  {:<10}", name(c.algorithm));
     if (c.timed()) out << fmt::format("{:>9.4f} ms", c.ms);
-    if (c.runs > 0) out << fmt::format(", {} run{}", c.runs, c.runs == 1 ? "" : "s");
+    if (c.runs > 0) out << ", " << count_of(c.runs, "run");
     if (!c.remark.empty()) out << (c.timed() ? ", " : "") << c.remark;
     out << '\n';
   }

@@ -105,7 +105,7 @@ expect_success "$bin/rodeo_data" inspect "$dir/tables.h5"
 grep -q '^ *class 0 .* big "dog"$' "$dir/out" && ok || bad "inspect does not print class names: $(cat "$dir/out")"
 expect_success "$bin/train_gcn" --dataset "$dir/tables.h5" --device cpu --epochs 2
 expect_success tables "$dir/tables.h5" --columns label=age,source=target,target=source --feature-columns 'si*'
-grep -qF '1 features, 3 classes' "$dir/out" && ok || bad "import csv --columns read other columns: $(cat "$dir/out")"
+grep -qF '1 feature, 3 classes' "$dir/out" && ok || bad "import csv --columns read other columns: $(cat "$dir/out")"
 expect_success "$bin/rodeo_data" import csv --edges "$dir/edges.csv" --input-features onehot "$dir/onehot.h5"
 grep -qF '3 nodes, 2 edges, 3 features' "$dir/out" && ok || bad "--input-features onehot: $(cat "$dir/out")"
 printf '0 0 9\n0 1 1\n2 1 2\n1 1 9\n' >"$dir/loops.txt"

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/text.h"
 #include "train/adam.h"
 #include "train/sgd.h"
 
@@ -27,9 +28,7 @@ std::span<const OptimizerEntry> optimizer_registry() {
 }
 
 std::string optimizer_names(std::string_view separator) {
-  std::string names;
-  for (const OptimizerEntry& entry : kOptimizers) names += str(names.empty() ? "" : separator, entry.name);
-  return names;
+  return join(kOptimizers, separator, &OptimizerEntry::name);
 }
 
 const OptimizerEntry& find_optimizer(std::string_view name) {

@@ -1,5 +1,7 @@
 #include "bench/experiments/experiment.h"
 
+#include "core/text.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -45,8 +47,7 @@ constexpr std::int64_t kProducts[] = {1, 10, 200};  // over which preprocessing 
 
 TextTable amortisation_table(const std::string& title) {
   std::vector<std::string> columns{"matrix", "n", "plan ms", "product ms", "share of 200"};
-  for (const std::int64_t count : kProducts)
-    columns.push_back(str(count, count == 1 ? " product" : " products"));
+  for (const std::int64_t count : kProducts) columns.push_back(count_of(count, "product"));
   return {title + ": ms of the plan, its share of 200 products, and ms a product with it", columns};
 }
 
@@ -159,10 +160,7 @@ const std::vector<Experiment>& all_experiments() {
 }
 
 std::string experiment_names() {
-  std::string names;
-  for (const Experiment& experiment : all_experiments())
-    names += (names.empty() ? "" : ", ") + experiment.name;
-  return names;
+  return join(all_experiments(), ", ", &Experiment::name);
 }
 
 }  // namespace rodeo::bench

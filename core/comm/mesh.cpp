@@ -11,6 +11,7 @@
 #include "core/comm/keyed_hash.h"
 #include "core/error.h"
 #include "core/quoting.h"
+#include "core/text.h"
 
 namespace rodeo::comm {
 namespace {
@@ -168,9 +169,7 @@ class Join {
          launch_.launcher == "rodeo" ? "the launcher" : "MASTER_ADDR and MASTER_PORT or the launcher");
   }
   static std::string missing(const std::vector<int>& ranks) {
-    std::string list;
-    for (const int r : ranks) list += str(list.empty() ? "" : ", ", r);
-    return str("rank", ranks.size() > 1 ? "s " : " ", list);
+    return str("rank", ranks.size() > 1 ? "s " : " ", join(ranks));
   }
 
   File listen_at_meeting(bool local) const {

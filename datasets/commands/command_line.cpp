@@ -6,7 +6,9 @@
 
 #include "core/host/terminal.h"
 #include "core/output_path.h"
+#include "core/text.h"
 #include "core/threads.h"
+#include "datasets/dataset.h"
 
 namespace rodeo {
 
@@ -53,12 +55,18 @@ bool CommandLine::parse(int argc, const char* const* argv) {
   if (has("files")) files_ = parsed_["files"].as<std::vector<std::string>>();
   const auto most = static_cast<std::size_t>(std::count(names_.begin(), names_.end(), ' ') + 1);
   const auto least = most - static_cast<std::size_t>(std::count(names_.begin(), names_.end(), '['));
-  check(files_.size() >= least && files_.size() <= most, command_, " takes ", names_, ", got ", files_.size(),
-        files_.size() == 1 ? " argument" : " arguments", "; see ", command_, " --help");
+  check(files_.size() >= least && files_.size() <= most, command_, " takes ", names_, ", got ",
+        count_of(std::ssize(files_), "argument"), "; see ", command_, " --help");
   int threads = num_threads();
   read("threads", threads);
   set_num_threads(threads);
   return true;
+}
+
+std::string sizes_of(const Dataset& dataset) {
+  return str(count_of(dataset.num_nodes, "node"), ", ", count_of(dataset.num_edges(), "edge"), ", ",
+             count_of(dataset.num_features, "feature"), ", ",
+             count_of(dataset.num_classes, dataset.regression() ? "target" : "class"));
 }
 
 std::vector<std::string> CommandLine::texts(const std::string& option) const {

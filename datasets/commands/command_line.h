@@ -25,6 +25,9 @@ int subset_command(int argc, const char* const* argv);
 int unpack_command(int argc, const char* const* argv);
 int validate_command(int argc, const char* const* argv);
 
+struct Dataset;
+/// "2708 nodes, 10556 edges, 1433 features, 7 classes"
+std::string sizes_of(const Dataset& dataset);
 struct HeteroDataset;
 /// "dblp, 4 node types, 26128 nodes, 3 relations, 119783 edges; learns author, 4 classes".
 std::string summary(const HeteroDataset& dataset);

@@ -1,3 +1,4 @@
+#include "core/text.h"
 #include "datasets/commands/command_line.h"
 #include "datasets/synthetic.h"
 #include "datasets/synthetic_graphs.h"
@@ -17,8 +18,7 @@ int generate_graphs(const CommandLine& line) {
   line.read("seed", options.seed);
   const Dataset dataset = synthesize_graphs(options);
   save_dataset(dataset, line.file(0));
-  print_line("{}: {} graphs, {} nodes, {} edges, {} features, {} classes", line.file(0), dataset.num_graphs(),
-             dataset.num_nodes, dataset.num_edges(), dataset.num_features, dataset.num_classes);
+  print_line("{}: {}, {}", line.file(0), count_of(dataset.num_graphs(), "graph"), sizes_of(dataset));
   return 0;
 }
 
@@ -76,8 +76,7 @@ int generate_command(int argc, const char* const* argv) {
 
   const Dataset dataset = synthesize(options);
   save_dataset(dataset, line.file(0));
-  print_line("{}: {}, {} nodes, {} edges, {} features, {} classes, split {}/{}/{}", line.file(0),
-             dataset.name, dataset.num_nodes, dataset.num_edges(), dataset.num_features, dataset.num_classes,
+  print_line("{}: {}, {}, split {}/{}/{}", line.file(0), dataset.name, sizes_of(dataset),
              dataset.split.train.numel(), dataset.split.val.numel(), dataset.split.test.numel());
   return 0;
 }

@@ -1,4 +1,5 @@
 /// What the commands print of graphs of several node types.
+#include "core/text.h"
 #include "datasets/hetero_dataset.h"
 
 #include <algorithm>
@@ -18,7 +19,7 @@ std::string classes_of(const Dataset& type) {
 
 std::string features_of(const Dataset& type) {
   if (!type.has_features()) return "no features";
-  return fmt::format("{} features{}", type.num_features, type.x_sparse.defined() ? ", sparse" : "");
+  return count_of(type.num_features, "feature") + (type.x_sparse.defined() ? ", sparse" : "");
 }
 
 /// "mean 3.1, max 20, 5 without": degrees of `nodes` in a relation.
@@ -36,8 +37,9 @@ std::string degrees(const Tensor& ids, std::int64_t nodes) {
 
 std::string summary(const HeteroDataset& dataset) {
   std::string text =
-      fmt::format("{}, {} node types, {} nodes, {} relations, {} edges", dataset.name, dataset.types.size(),
-                  dataset.num_nodes(), dataset.relations.size(), dataset.num_edges());
+      str(dataset.name, ", ", count_of(std::ssize(dataset.types), "node type"), ", ",
+          count_of(dataset.num_nodes(), "node"), ", ", count_of(std::ssize(dataset.relations), "relation"),
+          ", ", count_of(dataset.num_edges(), "edge"));
   if (dataset.target < 0) return text;
   const Dataset& target = dataset.types[static_cast<std::size_t>(dataset.target)];
   return text + fmt::format("; learns {}, {}", target.name, classes_of(target));

@@ -1,4 +1,5 @@
 #include "datasets/import.h"
+#include "core/text.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -76,10 +77,10 @@ std::filesystem::path to_h5_script() {
 
 // "edgelist, mtx": the formats that accept an option.
 std::string formats_with(std::string_view option) {
-  std::string formats;
+  std::vector<std::string_view> formats;
   for (const Importer& importer : kImporters)
-    if (importer.accepts(option)) formats += (formats.empty() ? "" : ", ") + std::string(importer.format);
-  return formats;
+    if (importer.accepts(option)) formats.push_back(importer.format);
+  return join(formats);
 }
 
 std::string about() {
@@ -100,10 +101,7 @@ std::string about() {
 }  // namespace
 
 std::string import_formats() {
-  std::string formats;
-  for (const Importer& importer : kImporters)
-    formats += (formats.empty() ? "" : ", ") + std::string(importer.format);
-  return formats;
+  return join(kImporters, ", ", &Importer::format);
 }
 
 int import_command(int argc, const char* const* argv) {
@@ -211,9 +209,7 @@ int import_command(int argc, const char* const* argv) {
   if (line.has("input-features")) make_features(dataset, line.text("input-features"));
   save_dataset(dataset, out);
   for (const std::string& note : notes) print_line("{}", note);
-  print_line("{}: {}, {} nodes, {} edges, {} features, {} {}", out, dataset.name, dataset.num_nodes,
-             dataset.num_edges(), dataset.num_features, dataset.num_classes,
-             dataset.regression() ? (dataset.num_classes == 1 ? "target" : "targets") : "classes");
+  print_line("{}: {}, {}", out, dataset.name, sizes_of(dataset));
   return 0;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/storage.h"
+#include "core/text.h"
 #include "datasets/commands/command_line.h"
 #include "datasets/edge_split.h"
 #include "datasets/graph_facts.h"
@@ -60,13 +61,13 @@ void print_graphs(const Dataset& dataset) {
 void print_labels(const Dataset& dataset, const GraphFacts& facts) {
   constexpr std::size_t kShown = 50;
   if (dataset.regression()) {
-    row("targets", "{} of regression, {} values missing", dataset.num_classes, facts.missing);
+    row("targets", "{} of regression, {} missing", dataset.num_classes, count_of(facts.missing, "value"));
     return;
   }
   const bool of_graphs = dataset.graph_label.defined();
-  row("labels", "{} classes{}{}", dataset.num_classes,
+  row("labels", "{}{}{}", count_of(dataset.num_classes, "class"),
       dataset.multi_label() ? fmt::format(", multi-label, {} missing", facts.missing) : "",
-      of_graphs ? " of graphs" : fmt::format(", {} unlabelled nodes", facts.unlabelled));
+      of_graphs ? " of graphs" : str(", ", count_of(facts.unlabelled, "unlabelled node")));
   for (std::size_t i = 0; i < std::min(facts.class_sizes.size(), kShown); ++i)
     print_line("  {:>21} {:>11}{}{}", fmt::format("class {}", i), facts.class_sizes[i],
                share(facts.class_sizes[i], of_graphs ? dataset.num_graphs() : facts.nodes),

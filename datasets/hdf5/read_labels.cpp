@@ -3,6 +3,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/text.h"
 #include "datasets/hdf5/array_names.h"
 #include "datasets/hdf5/dataset_reader.h"
 
@@ -106,9 +107,8 @@ Tensor DatasetReader::read_targets(const Hdf5Array& array) {
   const std::int64_t targets = y.rank() == 2 ? y.dim(1) : 1;
   const std::optional<std::int64_t> claimed = file_.integer("num_classes");
   check(targets >= 1, array.where(), " must have at least one target");
-  check(!claimed || *claimed == targets, array.where(), " is float, so it has ", targets,
-        targets == 1 ? " target" : " targets", " of regression, and attribute num_classes is ",
-        claimed.value_or(0), ": classes must be integers");
+  check(!claimed || *claimed == targets, array.where(), " is float, so it has ", count_of(targets, "target"),
+        " of regression, and attribute num_classes is ", claimed.value_or(0), ": classes must be integers");
   const auto* value = y.data<float>();
   const std::int64_t bad = find_first(y.numel(), [&](std::int64_t i) { return std::isinf(value[i]); });
   if (bad < y.numel())

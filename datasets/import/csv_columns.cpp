@@ -1,5 +1,7 @@
 #include "datasets/import/csv_columns.h"
 
+#include "core/text.h"
+
 #include <algorithm>
 #include <cctype>
 
@@ -52,11 +54,8 @@ CsvRoles parse_roles(const std::string& text) {
     check(equals != std::string::npos && equals > 0 && equals + 1 < part.size(),
           "--columns must be ROLE=NAME,..., such as id=paper,label=topic, got ", quote(text));
     const std::string role = part.substr(0, equals);
-    if (!role_named(role)) {
-      std::string known;
-      for (const Role& r : kRoles) known += (known.empty() ? "" : ", ") + std::string(r.name);
-      fail("--columns: unknown role ", quote(role), ": expected one of ", known);
-    }
+    check(role_named(role) != nullptr, "--columns: unknown role ", quote(role), ": expected one of ",
+          join(kRoles, ", ", &Role::name));
     check(role == "label" || !roles.contains(role), "--columns names two columns for ", role,
           ": only label may have several");
     roles.emplace(role, part.substr(equals + 1));

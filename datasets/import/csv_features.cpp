@@ -1,5 +1,7 @@
 #include "datasets/import/csv_features.h"
 
+#include "core/text.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -92,7 +94,7 @@ std::string CsvFeatures::finish(const CsvTable& table, Dataset& out) const {
     check(!nearly_all_differ(count, out.num_nodes), table.path(), ": column ", name, " has ", count,
           " texts for ", out.num_nodes, " nodes, too many for a column each", kHint);
     if (count > 0)
-      texts += str(", ", name, " one-hot of ", count, count == 1 ? " text" : " texts");
+      texts += str(", ", name, " one-hot of ", count_of(count, "text"));
     else
       ++numbers;
     width += std::max<std::int64_t>(count, 1);
@@ -106,9 +108,9 @@ std::string CsvFeatures::finish(const CsvTable& table, Dataset& out) const {
   }
   const std::string filled =
       filled_ == 0 ? ""
-                   : str("; ", filled_, filled_ == 1 ? " missing value is " : " missing values are ",
+                   : str("; ", count_of(filled_, "missing value"), filled_ == 1 ? " is " : " are ",
                          missing_ == "mean" ? "the mean of the column" : "0");
-  return str("features: ", numbers, numbers == 1 ? " column" : " columns", " of numbers", texts, filled);
+  return str("features: ", count_of(numbers, "column"), " of numbers", texts, filled);
 }
 
 }  // namespace rodeo

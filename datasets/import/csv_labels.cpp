@@ -1,5 +1,7 @@
 #include "datasets/import/csv_labels.h"
 
+#include "core/text.h"
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -98,14 +100,14 @@ std::string CsvLabels::finish(const CsvTable& table, Dataset& out) const {
   if (regression_) return str("labels: numbers to predict, ", count, " a node");
   if (const std::vector<std::int64_t> chosen = one_of_each(); !multi_label_ && !chosen.empty()) {
     out.y = Tensor::from(chosen);
-    return str("labels: ", count, " classes, of ", count,
+    return str("labels: ", count_of(count, "class"), ", of ", count,
                " columns of which each node has exactly one; to keep them apart give --multi-label");
   }
   std::vector<std::uint8_t> labels;
   for (const float y : numbers_)
     labels.push_back(std::isnan(y) ? Dataset::kMissingLabel : static_cast<std::uint8_t>(y));
   out.y = Tensor::from(labels, out.y.shape());
-  return str("labels: ", count, " labels a node, each 0 or 1 (multi-label)");
+  return str("labels: ", count_of(count, "label"), " a node, each 0 or 1 (multi-label)");
 }
 
 /// Integers 0, 1, ..., C - 1 are classes; other texts become classes in ascending order and keep their names.
@@ -157,7 +159,7 @@ std::string CsvLabels::finish_classes(const CsvTable& table, Dataset& out) const
   }
   out.y = Tensor::from(y);
   return str(
-      "labels: ", name, ", ", out.num_classes, out.num_classes == 1 ? " class" : " classes",
+      "labels: ", name, ", ", count_of(out.num_classes, "class"),
       all_integers || fractions ? " of numbers; to predict the numbers give --regression" : " of texts");
 }
 

@@ -1,5 +1,7 @@
 #include "datasets/import/csv_table.h"
 
+#include "core/text.h"
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -130,8 +132,8 @@ bool CsvTable::next(std::vector<std::string>& fields) {
   } while (is_blank(line));
   parse(line, fields);
   if (fields.size() != columns_.size())
-    wrong("has ", fields.size(), fields.size() == 1 ? " field" : " fields", ", the header has ",
-          columns_.size(), ": quote fields that hold a separator");
+    wrong("has ", count_of(std::ssize(fields), "field"), ", the header has ", columns_.size(),
+          ": quote fields that hold a separator");
   return true;
 }
 

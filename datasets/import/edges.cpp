@@ -7,6 +7,7 @@
 
 #include "datasets/import/edges.h"
 
+#include "core/text.h"
 #include "datasets/import.h"
 #include "datasets/import/csv_nodes.h"
 #include "datasets/import/text_lines.h"
@@ -75,8 +76,7 @@ class EdgeLines : public TextLines {
     if (width_ == 0) width_ = fields.size();
     if (fields.size() != width_ || width_ < 2 || width_ > 3)
       wrong("expected 'source destination'", width_ == 2 ? "" : " and an optional weight", ", got ",
-            fields.size(), fields.size() == 1 ? " field" : " fields",
-            ": blanks, commas, semicolons and tabs separate");
+            count_of(std::ssize(fields), "field"), ": blanks, commas, semicolons and tabs separate");
     return true;
   }
   bool weighted() const { return width_ == 3; }

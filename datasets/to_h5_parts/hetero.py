@@ -125,4 +125,5 @@ def write_hetero(path, *, name, types, edges, target=None, regression=False, mul
     write_file(path, fill)
     understood = [f"{kind}: labels: {nodes['understood']}" for kind, nodes in ready.items() if nodes["y"] is not None]
     total, joined = sum(store["num_nodes"] for store in types.values()), sum(len(ids[0]) for ids in edges.values())
-    return [*notes, *understood, f"{len(types)} node types, {total} nodes, {len(edges)} relations, {joined} edges"]
+    counts = {"node type": len(types), "node": total, "relation": len(edges), "edge": joined}
+    return [*notes, *understood, ", ".join(f"{count} {what}{'s' * (count != 1)}" for what, count in counts.items())]

@@ -1,5 +1,7 @@
 #include "ops/sparse/shard_plan.h"
 
+#include "core/text.h"
+
 #include <algorithm>
 
 namespace rodeo {
@@ -7,7 +9,7 @@ namespace rodeo {
 std::string describe(const AggregationProblem& problem) {
   const auto columns = [&] { return str(problem.columns, " columns"); };
   const auto attention = [&] {
-    return str("attention of ", problem.heads, problem.heads == 1 ? " head" : " heads", " of ",
+    return str("attention of ", count_of(problem.heads, "head"), " of ",
                problem.columns / std::max<std::int64_t>(1, problem.heads), " columns");
   };
   switch (problem.kind) {

@@ -5,6 +5,7 @@
 #include "arrays.h"
 #include "core/context.h"
 #include "core/device.h"
+#include "core/text.h"
 #include "datasets/dataset.h"
 #include "ops/convert.h"
 #include "ops/sample_neighbors.h"
@@ -28,7 +29,7 @@ PyGraph made(const CooResult& result) {
 
 void check_ids(std::string_view what, const Tensor& ids, int rank) {
   check(ids.defined() && (ids.dtype() == DType::kI64 || ids.dtype() == DType::kI32) && ids.rank() == rank,
-        "[graph] ", what, " must be int64 or int32 of ", rank, rank == 1 ? " dimension" : " dimensions",
+        "[graph] ", what, " must be int64 or int32 of ", count_of(rank, "dimension"),
         ids.defined() ? str(", got ", ids.dtype(), " ", ids.shape()) : std::string(", got None"));
 }
 

@@ -10,6 +10,7 @@
 #include "core/context.h"
 #include "core/device.h"
 #include "core/launch_ranks.h"
+#include "core/text.h"
 #include "train/commands/command.h"
 #include "train/commands/train_run.h"
 #include "train/io/run_state.h"
@@ -38,8 +39,7 @@ TrainOptions defaults_of(const std::string& model, const Given& given) {
 TrainOptions options_of(const std::string& model, const Given& given) {
   TrainOptions options = defaults_of(model, given);
   const std::vector<TrainOption> table = option_table(options);
-  std::string known;
-  for (const TrainOption& row : table) known += str(known.empty() ? "" : ", ", row.name);
+  const std::string known = join(table, ", ", &TrainOption::name);
   std::vector<GivenOption> all;
   for (const auto& [name, text] : given) {
     const bool of_command =
@@ -250,13 +250,11 @@ NodePairs pairs_in(const PyDataset&, const TrainOptions&, const std::string&, No
 /// Ids within the types of a predicted relation, by its name; empty: of the only one.
 NodePairs pairs_in(const HeteroDataset& dataset, const TrainOptions& options, const std::string& name,
                    const NodePairs& pairs) {
-  std::string names;
   int number = 0;
   const std::vector<std::size_t> found = find_link_relations(dataset, options);
   for (const std::size_t r : found) {
     const HeteroRelation& relation = dataset.relations[r];
     const std::string full = dataset.relation_name(relation);
-    names += (names.empty() ? "" : ", ") + full;
     if (name == full || name == relation.name || (name.empty() && found.size() == 1)) {
       const PairRange among = pairs_of_relation(dataset, relation);
       const auto rows = [](const char* what, const Tensor& ids, std::int64_t first, std::int64_t count) {
@@ -273,7 +271,9 @@ NodePairs pairs_in(const HeteroDataset& dataset, const TrainOptions& options, co
     }
     ++number;
   }
-  fail("[score] relation must be one of ", names, name.empty() ? "" : ", got " + name);
+  fail("[score] relation must be one of ",
+       join(found, ", ", [&](std::size_t r) { return dataset.relation_name(dataset.relations[r]); }),
+       name.empty() ? "" : ", got " + name);
 }
 
 /// Scores (logits) of pairs of nodes, f32 [pairs]. Messages pass over all edges of the dataset.

@@ -615,7 +615,7 @@ class ToH5(unittest.TestCase):
         contents = []
         for graph in graphs:
             path = self.path("hetero.h5")
-            self.assertEqual(to_h5.write_hetero(path, **graph)[-1], "2 node types, 5 nodes, 1 relations, 3 edges")
+            self.assertEqual(to_h5.write_hetero(path, **graph)[-1], "2 node types, 5 nodes, 1 relation, 3 edges")
             subprocess.run([RODEO_DATA, "validate", path], check=True, stdout=subprocess.DEVNULL)
             with h5py.File(path) as file:
                 self.assertEqual(dict(file.attrs), {"rodeo_schema": 2, "name": "g", "node_types": "author\npaper",

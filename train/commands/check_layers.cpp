@@ -4,6 +4,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "core/text.h"
 #include "datasets/subgraph.h"
 #include "layers/appnp.h"
 #include "layers/gat_conv.h"
@@ -146,9 +147,7 @@ std::span<const LayerEntry> layer_table() {
 }
 
 std::string layer_names() {
-  std::string names;
-  for (const LayerEntry& entry : kLayers) names += str(names.empty() ? "" : ", ", entry.name);
-  return names;
+  return join(kLayers, ", ", &LayerEntry::name);
 }
 
 const LayerEntry& find_layer(std::string_view name) {

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "core/error.h"
+#include "core/text.h"
 
 namespace rodeo {
 namespace {
@@ -37,14 +38,6 @@ std::vector<Word> words_of(const cxxopts::Options& options) {
   return words;
 }
 
-/// The texts at `member` of all elements, with spaces between.
-template <class T>
-std::string joined(const std::vector<T>& all, std::string T::*member) {
-  std::string text;
-  for (const T& each : all) text += (text.empty() ? "" : " ") + each.*member;
-  return text;
-}
-
 std::string function_name(std::string program) {
   for (char& c : program)
     if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
@@ -67,10 +60,10 @@ std::string bash(const std::string& program, const std::vector<ModelTable>& tabl
       if (std::find(of.begin(), of.end(), word.name) == of.end()) of.push_back(word.name);
     }
     models += fmt::format("    {}) options='{}' ;;\n", table.model.empty() ? "*" : table.model,
-                          joined(words, &Word::name));
+                          join(words, " ", &Word::name));
   }
   if (tables.size() > 1)
-    models += fmt::format("    *) options='{}' ;;\n", joined(words_of(tables[0].options), &Word::name));
+    models += fmt::format("    *) options='{}' ;;\n", join(words_of(tables[0].options), " ", &Word::name));
   std::string cases;
   for (const auto& [how, of] : values)
     cases +=
@@ -129,7 +122,7 @@ std::string zsh(const std::string& program, const std::vector<ModelTable>& table
     models += fmt::format("    {}) _arguments{} ;;\n", table.model.empty() ? "*" : table.model, specs);
     if (tables.size() > 1 && &table == &tables.back())
       models +=
-          fmt::format("    *) _arguments '--model=:NAME:({})' ;;\n", joined(tables, &ModelTable::model));
+          fmt::format("    *) _arguments '--model=:NAME:({})' ;;\n", join(tables, " ", &ModelTable::model));
   }
   return fmt::format(R"(#compdef {0}
 # source <({0} --completion zsh)

@@ -13,6 +13,7 @@
 #include "core/host/terminal.h"
 #include "core/quoting.h"
 #include "core/storage.h"
+#include "core/text.h"
 #include "train/commands/terminal.h"
 #include "train/report/spmm_choices.h"
 #include "train/task/advice.h"
@@ -50,12 +51,6 @@ std::vector<Part> parts_of(const EpochReport& report) {
   return parts;
 }
 
-std::string joined(const std::vector<Part>& parts) {
-  std::string line;
-  for (const Part& part : parts) line += (line.empty() ? "" : "  ") + part.text;
-  return line;
-}
-
 std::string percent_row(std::string_view subject, double ms, double total) {
   return row(subject, fmt::format("{:>9.3f} ms {:>5.1f} %", ms, 100 * ms / total));
 }
@@ -63,19 +58,20 @@ std::string percent_row(std::string_view subject, double ms, double total) {
 }  // namespace
 
 std::string format_epoch(const EpochReport& report) {
-  return joined(parts_of(report));
+  return join(parts_of(report), "  ", &Part::text);
 }
 
 std::string format_progress(const EpochReport& report, const std::string& rate, int width) {
   std::vector<Part> parts = parts_of(report);
   if (!rate.empty()) parts.push_back({rate, kAlways});
-  while (static_cast<int>(joined(parts).size()) > width) {
+  const auto line = [&] { return join(parts, "  ", &Part::text); };
+  while (static_cast<int>(line().size()) > width) {
     const auto least = std::min_element(parts.begin(), parts.end(),
                                         [](const Part& a, const Part& b) { return a.weight < b.weight; });
     if (least->weight == kAlways) break;
     parts.erase(least);
   }
-  return joined(parts).substr(0, static_cast<std::size_t>(std::max(width, 0)));
+  return line().substr(0, static_cast<std::size_t>(std::max(width, 0)));
 }
 
 std::string format_rate(int done, double seconds, int left) {
@@ -111,8 +107,8 @@ std::string format_summary(const NodeTask& task, const TrainSummary& summary) {
   if (!summary.warmup_ms.empty())
     table += row("first epochs", fmt::format("{:>9.3f} ms", fmt::join(summary.warmup_ms, " ms ")));
   if (ms.count > 0)
-    table += row("epoch", fmt::format("{:>9.3f} ms median   {:.3f} mean   {:.3f} p95   ({} epochs)",
-                                      ms.median, ms.mean, ms.p95, ms.count));
+    table += row("epoch", fmt::format("{:>9.3f} ms median   {:.3f} mean   {:.3f} p95   ({})", ms.median,
+                                      ms.mean, ms.p95, count_of(ms.count, "epoch")));
   if (const StepParts& parts = summary.parts; parts.sparse.count > 0) {
     const double communication = parts.communication.count > 0 ? parts.communication.median : 0;
     const double total = parts.sparse.median + parts.gemm.median + communication + parts.other.median;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/text.h"
 #include "train/commands/device_text.h"
 #include "train/report/op_report.h"
 #include "train/task/advice.h"
@@ -30,21 +31,17 @@ std::string describe_ranks(const NodePartition& nodes, std::int64_t num_nodes) {
                      *most);
 }
 
-std::string_view outputs_name(const NodeTask& task) {
-  if (!task.regression()) return "classes";
-  return task.num_classes == 1 ? "target" : "targets";
-}
-
 }  // namespace
 
 void describe(const Console& console, const NodeRun& run, const TrainOptions& options, Device device) {
   const auto& [task, model] = run;
   const bool nodes = options.task == TaskKind::kNode;
-  console.say("dataset",
-              fmt::format("{}: {} nodes, {} {}edges{}{}", task.name, task.num_nodes, task.num_edges,
-                          nodes ? "" : "message ",
-                          task.num_features > 0 ? fmt::format(", {} features", task.num_features) : "",
-                          nodes ? fmt::format(", {} {}", task.num_classes, outputs_name(task)) : ""));
+  console.say(
+      "dataset",
+      str(task.name, ": ", count_of(task.num_nodes, "node"), ", ",
+          count_of(task.num_edges, nodes ? "edge" : "message edge"),
+          task.num_features > 0 ? str(", ", count_of(task.num_features, "feature")) : "",
+          nodes ? str(", ", count_of(task.num_classes, task.regression() ? "target" : "class")) : ""));
   console.say("split", fmt::format("{} train, {} val, {} test{}{}", task.split_sizes[0], task.split_sizes[1],
                                    task.split_sizes[2], nodes ? "" : " ", task.parts_of));
   if (task.partition) console.say("ranks", describe_ranks(*task.partition, task.num_nodes));

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/device.h"
+#include "core/text.h"
 #include "train/commands/console_run.h"
 #include "train/commands/device_text.h"
 #include "train/task/memory_estimate.h"
@@ -58,8 +59,9 @@ void dry_run(const TrainOptions& options, Device device, const Communicator& ran
   for (const auto& [name, parameter] : parameters) width = std::max(width, name.size());
   for (const auto& [name, parameter] : parameters)
     console.say(fmt::format("  {:<{}}", name, width), str(parameter.dtype(), " ", parameter.shape()));
-  console.say("training", fmt::format("{} epochs, learning rate {}, weight decay {}, seed {}", options.epochs,
-                                      options.lr, options.weight_decay, options.seed));
+  console.say("training",
+              fmt::format("{}, learning rate {}, weight decay {}, seed {}", count_of(options.epochs, "epoch"),
+                          options.lr, options.weight_decay, options.seed));
   estimate_memory(console, run, options, device, ranks);
   make_trainer(run, trainer_options(options));  // refuses what training refuses
 }

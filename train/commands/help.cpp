@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/host/terminal.h"
+#include "core/text.h"
 #include "train/task/model_registry.h"
 #include "train/task/option_table.h"
 
@@ -72,15 +73,14 @@ std::string lower(std::string text) {
 }  // namespace
 
 std::string more_help(const TrainOptions& options) {
-  std::string models, tasks;
+  std::vector<std::string_view> models, tasks;
   for (const ModelEntry& entry : model_registry())
-    if (options.choose_model && entry.name != options.model)
-      models += str(models.empty() ? "" : "|", entry.name);
+    if (options.choose_model && entry.name != options.model) models.push_back(entry.name);
   for (const auto& [task, text] : kEnumNames<TaskKind>.rows)
-    if (task != options.task) tasks += str(tasks.empty() ? "" : "|", text);
+    if (task != options.task) tasks.push_back(text);
   return str("More options: --help kernels has those that choose and time kernels and place data; --task ",
-             tasks, " --help those of other tasks",
-             models.empty() ? "" : str(", --model ", models, " --help those of other models"),
+             join(tasks, "|"), " --help those of other tasks",
+             models.empty() ? "" : str(", --model ", join(models, "|"), " --help those of other models"),
              ". Those above are of ", options.model, ", --task ", name(options.task), ".");
 }
 

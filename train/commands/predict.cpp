@@ -8,6 +8,7 @@
 #include <numeric>
 #include <tuple>
 
+#include "core/text.h"
 #include "core/output_path.h"
 #include "core/version.h"
 #include "datasets/hdf5_check.h"
@@ -141,7 +142,7 @@ void predict_edges(const PredictOptions& options, const NodeRun& run, const Scor
   const NoGrad no_grad;
   const Tensor score = run.model.predict({.pairs = &on_device}).value();
   write_link_scores(options.out, pairs, score, in);
-  console.say("edges", fmt::format("{} pairs scored", pairs.src.numel()));
+  console.say("edges", count_of(pairs.src.numel(), "pair") + " scored");
   console.say("written", options.out);
 }
 

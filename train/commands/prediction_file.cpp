@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "core/output_path.h"
 #include "core/quoting.h"
+#include "core/text.h"
 #include "datasets/hdf5_writer.h"
 #include "train/io/atomic_file.h"
 
@@ -27,12 +28,11 @@ class Hdf5Prediction : public PredictionFile {
       if (array.defined()) file_.write(name, array);
     if (p.node_id.defined()) file_.write("node_id", p.node_id);
     if (!p.node_names.empty()) {
-      const std::string text = fmt::format("{}", fmt::join(p.node_names, "\n"));
+      const std::string text = join(p.node_names, "\n");
       file_.write("node_names", Tensor::from(std::vector<std::uint8_t>(text.begin(), text.end())));
     }
     for (const auto& [name, value] : p.facts) file_.attribute(name, value);
-    if (!p.class_names.empty())
-      file_.attribute("class_names", fmt::format("{}", fmt::join(p.class_names, "\n")));
+    if (!p.class_names.empty()) file_.attribute("class_names", join(p.class_names, "\n"));
     if (p.epoch) file_.attribute("epoch", *p.epoch);
     file_.commit();
   }
@@ -76,14 +76,10 @@ class TextPrediction : public PredictionFile {
 
  private:
   void write_classes(const Prediction& p, std::int64_t i, std::string& line) const {
-    std::string numbers, names;
-    for (const std::int64_t c : classes_of(p, i)) {
-      numbers += (numbers.empty() ? "" : ";") + std::to_string(c);
-      if (!p.class_names.empty())
-        names += (names.empty() ? "" : ";") + p.class_names[static_cast<std::size_t>(c)];
-    }
-    line += separator_ + numbers;
-    if (!p.class_names.empty()) line += separator_ + field(names);
+    const auto classes = classes_of(p, i);
+    const auto name = [&](std::int64_t c) { return p.class_names[static_cast<std::size_t>(c)]; };
+    line += separator_ + join(classes, ";");
+    if (!p.class_names.empty()) line += separator_ + field(join(classes, ";", name));
   }
 
   std::string field(const std::string& text) const {

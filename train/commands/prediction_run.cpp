@@ -4,6 +4,7 @@
 
 #include <cstdio>
 
+#include "core/text.h"
 #include "train/task/graph_task.h"
 #include "train/task/hetero_task.h"
 #include "train/task/model_registry.h"
@@ -124,9 +125,10 @@ PredictionRun load_types(const PredictOptions& options, WeightsInfo& info, const
                                      relation.target, pairs_of_relation(dataset, relation)});
     }
   }
-  console.say("dataset", fmt::format("{}: {} node types, {} nodes, {} relations, {} edges", dataset.name,
-                                     dataset.types.size(), dataset.num_nodes(), dataset.relations.size(),
-                                     dataset.num_edges()));
+  console.say("dataset", str(dataset.name, ": ", count_of(std::ssize(dataset.types), "node type"), ", ",
+                             count_of(dataset.num_nodes(), "node"), ", ",
+                             count_of(std::ssize(dataset.relations), "relation"), ", ",
+                             count_of(dataset.num_edges(), "edge")));
   out.run =
       make_hetero_prediction_run(std::move(dataset), info.types, info.num_classes, info.options, device);
   return out;
@@ -156,10 +158,14 @@ PredictionRun load_graph(const PredictOptions& options, WeightsInfo& info, const
         " are weights for the graphs of a set");
   if (info.class_names.empty() && dataset.num_classes == info.num_classes)
     info.class_names = dataset.class_names;
-  const std::string graphs_text = graphs ? fmt::format("{} graphs, ", dataset.num_graphs()) : "";
-  console.say("dataset", fmt::format("{}: {}{} nodes, {} edges, {} features", dataset.name, graphs_text,
-                                     dataset.num_nodes, dataset.num_edges(), dataset.num_features));
-  prepare(dataset, info, options.dataset);
+  console.say("dataset", str(dataset.name, ": ", graphs ? count_of(dataset.num_graphs(), "graph") + ", " : "",
+                             count_of(dataset.num_nodes, "node"), ", ", count_of(dataset.num_edges(), "edge"),
+                             ", ", count_of(dataset.num_features, "feature")));
+  if (info.options.task == TaskKind::kNode && !info.split.empty() && dataset.name == info.dataset &&
+      dataset.y.defined())
+    dataset.split = load_dataset(options.dataset,
+                                 {.features = false, .edges = false, .split = info.split, .seed = info.seed})
+                        .split;
   PredictionRun out{.run = {}, .known = take_labels(dataset, info, graphs), .dataset = dataset.name};
   if (options.per_class) check_classes(dataset, out.known.y, info, options.dataset);
   check(!options.correct_and_smooth ||

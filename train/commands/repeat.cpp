@@ -10,6 +10,7 @@
 
 #include "core/device.h"
 #include "core/error.h"
+#include "core/text.h"
 #include "core/threads.h"
 #include "datasets/dataset.h"
 #include "train/commands/run_command.h"
@@ -203,9 +204,9 @@ void RunBoard::print_results() const {
     const std::string& split = runs_[begin].options.split;
     while (end < runs_.size() && runs_[end].options.split == split) ++end;
     const auto of = ended(begin, end);
-    line(fmt::format("split {:<3} {} seeds", split, of.size()), of, "");
+    line(fmt::format("split {:<3} {}", split, count_of(std::ssize(of), "seed")), of, "");
   }
-  line(all.size() == runs_.size() ? fmt::format("{} runs", all.size())
+  line(all.size() == runs_.size() ? count_of(std::ssize(all), "run")
                                   : fmt::format("{} of {} runs", all.size(), runs_.size()),
        all,
        all.size() > 1 ? " (mean +- standard deviation, at each run's best validation epoch)"

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 #include <type_traits>
 
 #include "core/quoting.h"
+#include "core/text.h"
 #include "core/version.h"
 #include "train/io/json_text.h"
 #include "train/io/settings.h"
@@ -282,10 +284,8 @@ StateDict fit_weights(const StateDict& expected, const StateDict& found, const s
     if (!find(expected, name) && !name.ends_with("num_batches_tracked"))
       problems.push_back(str("unexpected ", printable(name), " ", value.shape()));
   if (problems.empty()) return out;
-  std::string text;
-  for (std::size_t i = 0; i < std::min(problems.size(), kShown); ++i) text += (i ? "; " : "") + problems[i];
-  if (problems.size() > kShown) text += str("; and ", problems.size() - kShown, " more");
-  fail(where, ": does not fit ", model, ": ", text, hint);
+  const std::string more = problems.size() > kShown ? str("; and ", problems.size() - kShown, " more") : "";
+  fail(where, ": does not fit ", model, ": ", join(problems | std::views::take(kShown), "; "), more, hint);
 }
 
 SafeTensors pack_state(const RunState& state, const std::vector<std::string>& names) {

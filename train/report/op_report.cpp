@@ -6,6 +6,7 @@
 #include <map>
 
 #include "core/storage.h"
+#include "core/text.h"
 #include "train/io/json_text.h"
 
 namespace rodeo {
@@ -31,9 +32,9 @@ std::string format_op_table(const std::vector<KernelSpan>& spans, int steps) {
   for (const auto& [op, row] : by_op) rows.push_back(row);
   std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.ms > b.ms; });
   rows.push_back(sum);
-  std::string table = fmt::format("{:<26}{:>8}{:>12}{:>9}{:>14}{:>10}\n",
-                                  fmt::format("op, {} epoch{}", steps, steps == 1 ? "" : "s"), "calls",
-                                  "total ms", "share", "bytes", "GB/s");
+  std::string table =
+      fmt::format("{:<26}{:>8}{:>12}{:>9}{:>14}{:>10}\n", str("op, ", count_of(steps, "epoch")), "calls",
+                  "total ms", "share", "bytes", "GB/s");
   for (const Row& row : rows)
     table +=
         fmt::format("{:<26}{:>8}{:>12.3f}{:>7.1f} %{:>14}{:>10.1f}\n", row.op, row.calls, row.ms,

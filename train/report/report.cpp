@@ -11,6 +11,7 @@
 
 #include "core/quoting.h"
 #include "core/storage.h"
+#include "core/text.h"
 #include "train/io/settings.h"
 #include "train/report/analysis.h"
 #include "train/report/page.h"
@@ -235,11 +236,11 @@ std::string make_report(const TrainOptions& options, const NodeRun& run, const R
              {"model", fmt::format("{}: {} parameters", facts.model, facts.parameters)},
              {"order of nodes", task.reorder.empty() ? "the file's" : task.reorder},
              {"dataset",
-              fmt::format("{}: {} nodes, {} edges, {} features", task.name, task.num_nodes, task.num_edges,
-                          task.num_features) +
-                  (options.task == TaskKind::kLink ? ""
-                                                   : fmt::format(", {} {}", task.num_classes,
-                                                                 task.regression() ? "targets" : "classes"))},
+              str(task.name, ": ", count_of(task.num_nodes, "node"), ", ", count_of(task.num_edges, "edge"),
+                  ", ", count_of(task.num_features, "feature"),
+                  options.task == TaskKind::kLink
+                      ? ""
+                      : str(", ", count_of(task.num_classes, task.regression() ? "target" : "class")))},
              {"device", facts.device},
              {"date", fmt::format("{:%Y-%m-%d %H:%M} UTC", fmt::gmtime(std::time(nullptr)))},
              {"command", command_line()}}));

@@ -1,9 +1,9 @@
 #include "train/task/batch_models.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "core/rank_memory.h"
+#include "core/text.h"
 #include "models/trunk.h"
 #include "ops/convert.h"
 #include "train/task/hottest_rows.h"
@@ -121,7 +121,7 @@ void train_on_batches(NodeModel& model, Trunk& trunk, const TrainOptions& option
 
 std::string describe_batches(const TrainOptions& options) {
   if (options.batch_by_parts) return fmt::format(", random parts of {} nodes", options.batch);
-  return fmt::format(", batches of {}, fan-out {}{}{}", options.batch, fmt::join(fanout_of(options), ", "),
+  return fmt::format(", batches of {}, fan-out {}{}{}", options.batch, join(fanout_of(options)),
                      options.replace ? " with replacement" : "",
                      options.eval_sampled ? ", sampled evaluation" : "");
 }

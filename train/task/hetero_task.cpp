@@ -1,11 +1,11 @@
 #include "train/task/hetero_task.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <utility>
 
 #include "core/storage.h"
+#include "core/text.h"
 #include "datasets/relation_sampler.h"
 #include "models/hetero_model.h"
 #include "ops/gather_rows.h"
@@ -64,17 +64,13 @@ TrainedTypes describe_types(const HeteroDataset& dataset) {
 /// A type without features has a trainable row for each node: the nodes must be those of training.
 void check_types(const HeteroDataset& dataset, const TrainedTypes& trained) {
   const auto names = [](const TrainedTypes& types) {
-    std::vector<std::string> out;
-    for (const TrainedTypes::Type& type : types.types) out.push_back(type.name);
-    return out;
+    return join(types.types, ", ", &TrainedTypes::Type::name);
   };
   const TrainedTypes given = describe_types(dataset);
-  check(names(given) == names(trained), dataset.name, ": has the node types ",
-        fmt::format("{}, the weights are for {}", fmt::join(names(given), ", "),
-                    fmt::join(names(trained), ", ")));
-  check(given.relations == trained.relations, dataset.name, ": has the relations ",
-        fmt::format("{}, the weights are for {}", fmt::join(given.relations, ", "),
-                    fmt::join(trained.relations, ", ")));
+  check(names(given) == names(trained), dataset.name, ": has the node types ", names(given),
+        ", the weights are for ", names(trained));
+  check(given.relations == trained.relations, dataset.name, ": has the relations ", join(given.relations),
+        ", the weights are for ", join(trained.relations));
   for (std::size_t t = 0; t < given.types.size(); ++t) {
     const auto& [name, nodes, features, scale] = given.types[t];
     check(features == trained.types[t].features, dataset.name, ": ", name, " has ", features,
@@ -179,8 +175,8 @@ HeteroModelOptions model_options(const HeteroDataset& dataset, const TrainOption
 }
 
 std::string describe_model(const TrainOptions& o) {
-  std::string text = fmt::format("{}, {} layers, ", find_model(o.model).title, o.layers);
-  text += traits_of(o).heads ? fmt::format("{} heads x {} hidden, ", o.heads, o.hidden)
+  std::string text = fmt::format("{}, {}, ", find_model(o.model).title, count_of(o.layers, "layer"));
+  text += traits_of(o).heads ? fmt::format("{} x {} hidden, ", count_of(o.heads, "head"), o.hidden)
                              : fmt::format("{} hidden, ", o.hidden);
   if (o.bases > 0) text += fmt::format("{} bases, ", o.bases);
   if (o.blocks > 0) text += fmt::format("{} blocks, ", o.blocks);
@@ -330,7 +326,7 @@ NodeRun build_run(HeteroDataset& dataset, const TrainedTypes* trained, const Tra
   if (!trained && options.batch > 0) train_on_batches(run, *made, graph, inputs, options);
   model.embed = [made = made.get(), graph, inputs] { return made->embed(graph, inputs); };
   model.text = describe_model(options) + (options.batch > 0 ? describe_batches(options) : "");
-  model.algorithms = fmt::format("{} relations{}, precision {}", graph.num_relations(),
+  model.algorithms = fmt::format("{}{}, precision {}", count_of(graph.num_relations(), "relation"),
                                  options.undirected ? " with their reverses" : "", name(options.precision));
   model.module = std::move(made);
   const bool of_links = options.task == TaskKind::kLink;

@@ -6,6 +6,7 @@
 
 #include "core/random.h"
 #include "core/storage.h"
+#include "core/text.h"
 #include "core/threads.h"
 #include "ops/convert.h"
 #include "train/task/counted.h"
@@ -156,8 +157,8 @@ std::string memory_warning(const NodeRun& run, const TrainOptions& options) {
 
 std::string memory_advice(const TrainOptions& o, bool cuda) {
   const ConvTraits& traits = traits_of(o);
-  std::string advice;
-  const auto add = [&](const std::string& text) { advice += (advice.empty() ? "" : ", ") + text; };
+  std::vector<std::string> advice;
+  const auto add = [&](const std::string& text) { advice.push_back(text); };
   if (traits.attention_form && o.attention == AttentionForm::kComposed) add("--attention fused");
   if (o.batch > 1) add(str("--batch below ", o.batch));
   if (o.batch > 0 && !o.batch_by_parts && !traits.hops) add("a smaller --fanout");
@@ -175,7 +176,7 @@ std::string memory_advice(const TrainOptions& o, bool cuda) {
   if (o.precision != Precision::kBf16) add("--precision bf16");
   if (cuda && o.cuda_graph) add("--no-cuda-graph");
   if (cuda) add("--device cpu");
-  return advice.empty() ? "a machine with more memory" : advice;
+  return advice.empty() ? "a machine with more memory" : join(advice);
 }
 
 }  // namespace rodeo

@@ -1,8 +1,11 @@
 #include "train/task/model_registry.h"
 
+#include <array>
 #include <cctype>
+#include <vector>
 
 #include "core/error.h"
+#include "core/text.h"
 #include "ops/spmm_variant.h"
 
 namespace rodeo {
@@ -59,18 +62,16 @@ std::string describe_aggregation(const TrainOptions& options, Device device) {
 }
 
 std::string model_names(std::string_view separator) {
-  std::string all;
-  for (const auto registry : {model_registry(), hetero_model_registry()})
-    for (const ModelEntry& entry : registry)
-      all += str(all.empty() ? std::string_view() : separator, entry.name);
-  return all;
+  return join(std::array{join(model_registry(), separator, &ModelEntry::name),
+                         join(hetero_model_registry(), separator, &ModelEntry::name)},
+              separator);
 }
 
 std::string graph_model_names() {
-  std::string all;
+  std::vector<std::string_view> names;
   for (const ModelEntry& entry : model_registry())
-    if (entry.graphs) all += str(all.empty() ? "" : ", ", entry.name);
-  return all;
+    if (entry.graphs) names.push_back(entry.name);
+  return join(names);
 }
 
 TrainOptions published_options(std::string_view model) {

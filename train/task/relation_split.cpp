@@ -1,12 +1,10 @@
 #include "train/task/relation_split.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <string>
 #include <utility>
 
+#include "core/text.h"
 #include "train/task/run_graph.h"
 
 namespace rodeo {
@@ -66,12 +64,12 @@ std::vector<std::size_t> find_link_relations(const HeteroDataset& dataset, const
     if (options.relation.empty() ? !is_second : is_named) found.push_back(r);
   }
   check(!found.empty(), "--relation ", options.relation, ": ", dataset.name, " has no such relation, but ",
-        fmt::to_string(fmt::join(names, ", ")));
+        join(names));
   check(options.relation.empty() || found.size() == 1, "--relation ", options.relation, ": ", dataset.name,
-        " has several of that name: give one of ", fmt::to_string(fmt::join(names, ", ")));
+        " has several of that name: give one of ", join(names));
   check(found.size() == 1 || options.decoder == DecoderKind::kDistmult, "--decoder ", name(options.decoder),
         " scores a pair alike in all ", found.size(), " relations of ", dataset.name,
-        ": give --decoder distmult, or --relation, one of ", fmt::to_string(fmt::join(names, ", ")));
+        ": give --decoder distmult, or --relation, one of ", join(names));
   return found;
 }
 

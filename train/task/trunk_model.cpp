@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/text.h"
 #include "layers/pna_conv.h"
 #include "train/task/batch_models.h"
 #include "train/task/model_registry.h"
@@ -32,14 +33,14 @@ std::string describe_published(const TrainOptions& o, const ModelEntry& entry) {
   const ConvTraits& traits = entry.conv->traits;
   std::string text = model_title(o);
   if (traits.heads)
-    text += fmt::format(", {} layers, {} heads x {} hidden, {} output head{}, {}, attention dropout {}",
-                        o.layers, o.heads, o.hidden, o.out_heads, o.out_heads == 1 ? "" : "s",
+    text += fmt::format(", {}, {} x {} hidden, {}, {}, attention dropout {}", count_of(o.layers, "layer"),
+                        count_of(o.heads, "head"), o.hidden, count_of(o.out_heads, "output head"),
                         describe_dropout(o), o.attention_dropout);
   else if (traits.hidden_layers())
-    text += fmt::format(", {} layers, {} hidden, {}", o.layers, o.hidden, describe_dropout(o));
+    text += fmt::format(", {}, {} hidden, {}", count_of(o.layers, "layer"), o.hidden, describe_dropout(o));
   if (traits.aggr) text += fmt::format(", {} of neighbours", name(o.aggr));
   if (o.train_eps) text += ", eps learned";
-  if (traits.hops) text += fmt::format(", {} hops", o.hops);
+  if (traits.hops) text += str(", ", count_of(o.hops, "hop"));
   if (traits.teleport) text += fmt::format(", alpha {}, edge dropout {}", o.alpha, o.edge_dropout);
   return text;
 }
@@ -47,9 +48,9 @@ std::string describe_published(const TrainOptions& o, const ModelEntry& entry) {
 /// "trunk of gcn, 3 layers, 512 hidden, dropout 0.7, batch norm, residual"
 std::string describe_trunk(const TrainOptions& o) {
   const TrunkParts& parts = o.trunk;
-  std::string text = fmt::format("trunk of {}, {} layers, ", o.model, o.layers);
+  std::string text = fmt::format("trunk of {}, {}, ", o.model, count_of(o.layers, "layer"));
   if (traits_of(o).heads)
-    text += fmt::format("{} head{} x {} hidden, ", o.heads, o.heads == 1 ? "" : "s", o.hidden);
+    text += fmt::format("{} x {} hidden, ", count_of(o.heads, "head"), o.hidden);
   else
     text += fmt::format("{} hidden, ", o.hidden);
   text += describe_dropout(o);
