@@ -128,10 +128,9 @@ struct SplitGraph {
   }
   /// part: of each of `edges`. advice: what to do.
   void check_parts(const std::vector<int>& part, const char* advice) const {
-    constexpr const char* kNames[] = {"training", "validation", "test"};
     for (int p = 0; p < 3; ++p)
       check(std::any_of(part.begin(), part.end(), [&](int of) { return is_in(of, p); }), where, ": no ",
-            kNames[p], " edges of ", edges.size(), ": ", advice);
+            kSetNames[p], " edges of ", edges.size(), ": ", advice);
   }
 };
 

@@ -1,6 +1,7 @@
 /// Splits of the nodes into training, validation and test sets.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 
@@ -10,7 +11,14 @@ namespace rodeo {
 
 struct Split {
   Tensor train, val, test;  // i64, ascending and disjoint
+
+  std::array<Tensor, 3> sets() const { return {train, val, test}; }
+  std::array<std::int64_t, 3> sizes() const { return {train.numel(), val.numel(), test.numel()}; }
+  /// Undefined sets stay undefined.
+  Split to(Device device) const { return {train.to(device), val.to(device), test.to(device)}; }
 };
+/// What errors call the sets.
+inline constexpr std::array<const char*, 3> kSetNames = {"training", "validation", "test"};
 
 /// A random split of the labelled nodes.
 ///   y         i64 [nodes]  nodes with a negative label are excluded; or u8 [nodes, classes]; or f32 [nodes,

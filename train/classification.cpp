@@ -16,8 +16,6 @@
 namespace rodeo {
 namespace {
 
-constexpr std::array<const char*, 3> kSets = {"training", "validation", "test"};
-
 bool has_missing_labels(const Tensor& label) {
   if (label.dtype() != DType::kU8) return false;
   const std::vector<std::uint8_t> labels = label.to_vector<std::uint8_t>();
@@ -76,12 +74,12 @@ Classification::Classification(Tensor label, Split sets, std::int64_t classes,
   check(options.class_weights.empty() || std::ssize(options.class_weights) == classes,
         "--class-weights needs ", classes, " numbers, one for each class, got ",
         options.class_weights.size());
-  const Tensor* parts[] = {&sets_.train, &sets_.val, &sets_.test};
+  const auto parts = sets_.sets();
   if (has_missing_labels(label_)) {
     is_known_ = label_.to_vector<std::uint8_t>();
     for (std::uint8_t& of : is_known_) of = of != Dataset::kMissingLabel;
     for (std::size_t s = 0; s < 3; ++s) {
-      const std::vector<std::int64_t> examples = parts[s]->to_vector<std::int64_t>();
+      const std::vector<std::int64_t> examples = parts[s].to_vector<std::int64_t>();
       known_[s] = Tensor::from(
           known_positions(examples, is_known_, classes_, [&](std::size_t i) { return examples[i]; }),
           label_.device());
@@ -95,9 +93,9 @@ Classification::Classification(Tensor label, Split sets, std::int64_t classes,
                      {.class_weight = options.class_weights, .label_smoothing = options.label_smoothing});
   if (options.metric != NodeMetric::kRocAuc && options.metric != NodeMetric::kAp) return;
   for (std::size_t s = 0; s < 3; ++s) {
-    rankings_[s] = rankings(*parts[s]);
-    check(!rankings_[s].empty() || parts[s]->numel() == 0, "--metric ", name(options.metric), ": the ",
-          kSets[s], " set has no class with examples in and outside it");
+    rankings_[s] = rankings(parts[s]);
+    check(!rankings_[s].empty() || parts[s].numel() == 0, "--metric ", name(options.metric), ": the ",
+          kSetNames[s], " set has no class with examples in and outside it");
   }
 }
 
@@ -146,17 +144,18 @@ double Classification::terms(std::span<const std::int64_t> examples) const {
 }
 
 Tensor Classification::metrics(const Tensor& predictions) const {
-  const std::vector<Tensor> nodes{sets_.train, sets_.val, sets_.test};
+  const auto sets = sets_.sets();
+  const std::vector<Tensor> nodes(sets.begin(), sets.end());
   const Tensor out = (is_known_.empty() ? classification_metrics(predictions, label_, nodes)
                                         : label_metrics(predictions.reshape(flat_label().shape()),
                                                         flat_label(), {known_[0], known_[1], known_[2]}))
                          .reshape({6});
   if (options_.metric == NodeMetric::kMacroF1) {
     const Tensor f1 = macro_f1(predictions, label_, nodes);
-    for (int s = 0; s < 3; ++s) out.slice(2 * s, 2 * s + 1).copy_from(f1.slice(s, s + 1));
+    for (std::int64_t s = 0; s < 3; ++s) out.slice(2 * s, 2 * s + 1).copy_from(f1.slice(s, s + 1));
   } else if (options_.metric != NodeMetric::kAccuracy) {
     const Tensor logits = predictions.to(DType::kF32);
-    for (int s = 0; s < 3; ++s)
+    for (std::int64_t s = 0; s < 3; ++s)
       if (const SetRankings& set = rankings_[static_cast<std::size_t>(s)]; !set.empty())
         out.slice(2 * s, 2 * s + 1).copy_from(ranking(logits, set));
   }

@@ -35,8 +35,7 @@ Regression::Regression(const Tensor& y, Split sets, const RegressionOptions& opt
       errors_(Tensor::zeros({3, 2}, DType::kF64, y.device())) {
   check(options.metric == NodeMetric::kAccuracy || is_regression(options.metric), "[regression] the metric ",
         name(options.metric), " is for classes, and the targets are numbers");
-  const Tensor* parts[] = {&sets_.train, &sets_.val, &sets_.test};
-  for (std::size_t s = 0; s < 3; ++s) known_[s] = known_targets(*parts[s]);
+  for (std::size_t s = 0; s < 3; ++s) known_[s] = known_targets(sets_.sets()[s]);
 }
 
 bool Regression::is_known(std::int64_t example, std::int64_t target) const {

@@ -30,11 +30,9 @@ struct EvaluationMode {
 TrainerParts classification(const Module& model, std::function<Variable()> forward, const Tensor& label,
                             const Split& split) {
   const Device device = device_of(model);
-  const auto on_device = [&](const Tensor& ids) { return ids.defined() ? ids.to(device) : ids; };
   return {.forward = [forward = std::move(forward)](const StepInput&) { return forward(); },
-          .criterion = std::make_shared<Classification>(
-              label.to(device), Split{on_device(split.train), on_device(split.val), on_device(split.test)},
-              label.rank() == 2 ? label.dim(1) : 0)};
+          .criterion = std::make_shared<Classification>(label.to(device), split.to(device),
+                                                        label.rank() == 2 ? label.dim(1) : 0)};
 }
 
 }  // namespace

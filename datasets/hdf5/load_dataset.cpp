@@ -78,10 +78,9 @@ void DatasetReader::check_required() const {
 }
 
 void DatasetReader::check_trainable() const {
-  const Tensor* parts[] = {&out_.split.train, &out_.split.val, &out_.split.test};
   constexpr std::string_view kNames[] = {"train", "val", "test"};
   for (int i = 0; i < 3; ++i) {
-    if (parts[i]->numel() > 0) continue;
+    if (out_.split.sizes()[i] > 0) continue;
     if (!random_) fail(file_.path(), ": ", mask_name(i, column_), " has no node");
     const auto none = [](const Tensor& y) {
       const std::vector<std::int64_t> labels = y.to_vector<std::int64_t>();

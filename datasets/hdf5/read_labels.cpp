@@ -148,13 +148,13 @@ Split DatasetReader::read_split(std::int64_t column) {
 
 // The parts must be disjoint, and all of their nodes labelled.
 void DatasetReader::check_split(const Split& split, std::int64_t column) {
-  const Tensor* parts[] = {&split.train, &split.val, &split.test};
+  const auto parts = split.sets();
   const std::int64_t* label = out_.y.defined() && out_.y.rank() == 1 ? out_.y.data<std::int64_t>() : nullptr;
   std::vector<std::int8_t> taken(static_cast<std::size_t>(out_.num_nodes), -1);
   for (int part = 0; part < 3; ++part)
     step([&] {
-      if (!parts[part]->defined()) return;
-      for (const std::int64_t node : parts[part]->to_vector<std::int64_t>()) {
+      if (!parts[part].defined()) return;
+      for (const std::int64_t node : parts[part].to_vector<std::int64_t>()) {
         const int other = std::exchange(taken[node], static_cast<std::int8_t>(part));
         if (other >= 0)
           fail(file_.path(), ": ", mask_name(other, column), " and ", mask_name(part, column),

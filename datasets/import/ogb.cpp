@@ -115,8 +115,7 @@ void check_split(const fs::path& folder, const Dataset& dataset) {
   const char* const names[] = {"train", "valid", "test"};
   std::vector<std::int64_t> parts[3];
   for (int i = 0; i < 3; ++i) {
-    const Tensor* const part[] = {&dataset.split.train, &dataset.split.val, &dataset.split.test};
-    parts[i] = part[i]->to_vector<std::int64_t>();
+    parts[i] = dataset.split.sets()[i].to_vector<std::int64_t>();
     const std::string where = find(folder, names[i]);
     const auto twice = std::adjacent_find(parts[i].begin(), parts[i].end());
     check(twice == parts[i].end(), where, ": names node ", twice == parts[i].end() ? 0 : *twice, " twice");

@@ -56,12 +56,12 @@ void check_labels_are_known(const LabelledSets& data, const Criterion& criterion
   check(class_weights.empty() || criterion.training_terms() > 0,
         "--class-weights: all classes of the training ", data.examples, " have weight 0");
   const bool numbers = data.label.dtype() == DType::kF32;
-  constexpr std::array<const char*, 3> kSets = {"training", "validation", "test"};
-  const Tensor* sets[] = {&data.sets.train, &data.sets.val, &data.sets.test};
+  const auto sets = data.sets.sets();
   for (std::size_t s = 0; s < (numbers ? 3 : 1); ++s)
-    check(sets[s]->numel() == 0 || criterion.terms(sets[s]->to_vector<std::int64_t>()) > 0, "the ", kSets[s],
-          " ", data.examples, numbers ? " have no target: all values of " : " have no label: all of ",
-          data.array, numbers ? " are NaN there" : " is -1 there");
+    check(sets[s].numel() == 0 || criterion.terms(sets[s].to_vector<std::int64_t>()) > 0, "the ",
+          kSetNames[s], " ", data.examples,
+          numbers ? " have no target: all values of " : " have no label: all of ", data.array,
+          numbers ? " are NaN there" : " is -1 there");
 }
 
 std::vector<double> class_weights(const LabelledSets& all, const TrainOptions& options) {

@@ -79,8 +79,8 @@ void use_graphs(Dataset& dataset, const TrainOptions& options, bool trains, cons
   dataset.split = options.fold == kFoldOfFile
                       ? dataset.graph_split
                       : fold_split(dataset.y, options.folds, std::max(options.fold, 0), options.seed);
-  for (const Tensor* part : {&dataset.split.train, &dataset.split.val, &dataset.split.test})
-    check(part->defined() && part->numel() > 0, dataset.name,
+  for (const Tensor& part : dataset.split.sets())
+    check(part.defined() && part.numel() > 0, dataset.name,
           ": --fold file needs /graph_train_mask, /graph_val_mask and /graph_test_mask, each with a graph");
 }
 

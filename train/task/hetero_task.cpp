@@ -145,14 +145,14 @@ std::vector<HeteroInput> make_inputs(HeteroDataset& dataset, const HeteroGraph& 
 
 void add_labels(const Dataset& target, Device device, NodeTask& task) {
   task.class_names = target.class_names;
-  task.split_sizes = {target.split.train.numel(), target.split.val.numel(), target.split.test.numel()};
+  task.split_sizes = target.split.sizes();
   find_majority(target.y, target.split.test, task);
   const std::vector<std::string> warnings =
       check_label_kind(target.y, target.name + " nodes", "/nodes/" + target.name + "/y");
   task.warnings.insert(task.warnings.end(), warnings.begin(), warnings.end());
   const Dataset own = task.partition ? rank_shard(target, *task.partition) : target;
   task.label = own.y.to(device);
-  task.split = {own.split.train.to(device), own.split.val.to(device), own.split.test.to(device)};
+  task.split = own.split.to(device);
 }
 
 HeteroModelOptions model_options(const HeteroDataset& dataset, const TrainOptions& o) {

@@ -99,7 +99,7 @@ void describe_data(const Dataset& dataset, const RunGraph& graph, const TrainOpt
   task.num_edges = graph.num_edges, task.one_way_edges = graph.one_way_edges;
   task.num_classes = dataset.num_classes;
   task.class_names = dataset.class_names;
-  task.split_sizes = {dataset.split.train.numel(), dataset.split.val.numel(), dataset.split.test.numel()};
+  task.split_sizes = dataset.split.sizes();
   if (options.edge_features) task.num_edge_features = graph.model.edge_attr.dim(1);
   find_majority(dataset.y, dataset.split.test, task);
   const bool graphs = options.task == TaskKind::kGraph;
@@ -157,8 +157,7 @@ NodeRun build_run(DataSource source, RunPlan plan, const TrainOptions& options, 
       add_features(task, dataset, plan, options, ranks);
     task.num_features = dataset.num_features;
     task.label = dataset.y.to(device);
-    task.split = {dataset.split.train.to(device), dataset.split.val.to(device),
-                  dataset.split.test.to(device)};
+    task.split = dataset.split.to(device);
   });
   task.convert_peak_bytes = memory_stats(device).peak;
   if (!plan.partitioned) task.ranks = ranks;

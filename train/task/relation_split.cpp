@@ -112,9 +112,8 @@ std::vector<LinkRelation> take_relation_splits(HeteroDataset& dataset, const Tra
     edges[0] += split.train.src.numel(), edges[1] += split.val.src.numel(),
         edges[2] += split.test.src.numel();
   }
-  constexpr const char* kNames[] = {"training", "validation", "test"};
   for (int part = 0; part < 3; ++part)
-    check(edges[part] > 0, dataset.name, ": the split leaves no ", kNames[part], " edges of ",
+    check(edges[part] > 0, dataset.name, ": the split leaves no ", kSetNames[part], " edges of ",
           edges[0] + edges[1] + edges[2], ": give --edge-split other shares");
 
   for (std::size_t i = 0; i < found.size(); ++i) {
