@@ -13,6 +13,7 @@
 #include "core/kernel_timer.h"
 #include "core/launch_ranks.h"
 #include "core/memory_stats.h"
+#include "core/over_ranks.h"
 #include "core/random.h"
 #include "core/rank_memory.h"
 #include "core/threads.h"
@@ -164,13 +165,6 @@ DType dtype_named(const std::string& name) {
   fail("--dtype: f32, bf16 or f16, got ", name);
 }
 
-std::vector<double> over_ranks(const Communicator& ranks, const std::vector<double>& own,
-                               Reduction reduction) {
-  const Tensor all = Tensor::from(own);
-  ranks.all_reduce(all, reduction);
-  return all.to_vector<double>();
-}
-
 cxxopts::Options describe_options() {
   cxxopts::Options options("sample_bench", "Times epochs on sampled mini-batches.\n");
   auto add = options.add_options();
@@ -272,12 +266,12 @@ void measure(SampleSettings s, bool profiles) {
   for (int e = 1; e <= s.epochs; ++e) {
     const EpochReport& epoch = epochs[static_cast<std::size_t>(e)];
     const std::vector<double> slowest =
-        over_ranks(ranks, {epoch.ms, epoch.batches->wait_ms}, Reduction::kMax);
+        over_ranks<double>(ranks, {epoch.ms, epoch.batches->wait_ms}, Reduction::kMax);
     ms.emplace_back(slowest[0], slowest[1]);
   }
   std::ranges::sort(ms);
   const BatchTotals& parts = *epochs.back().batches;  // edges and nodes are of all ranks
-  const std::vector<double> most = over_ranks(
+  const std::vector<double> most = over_ranks<double>(
       ranks,
       {parts.sample_ms, parts.gather_ms, parts.train_ms, static_cast<double>(memory_stats(s.device).peak)},
       Reduction::kMax);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/node_partition.h"
+#include "core/over_ranks.h"
 #include "layers/aggregate.h"
 #include "ops/combine.h"
 #include "ops/dense.h"
@@ -78,11 +79,7 @@ double mean_log_degree(const Adjacency& adj) {
   std::vector<double> sums{0, static_cast<double>(adj.rows())};
   for (std::int64_t i = 0; i < adj.rows(); ++i)
     sums[0] += std::log(static_cast<double>(begin[i + 1] - begin[i]) + 1);
-  if (shard) {
-    Tensor all = Tensor::from(sums, adj.device());
-    shard->nodes->ranks().all_reduce(all);
-    sums = all.to_vector<double>();
-  }
+  if (shard) sums = over_ranks(shard->nodes->ranks(), sums, Reduction::kSum, adj.device());
   return std::max(kLeast, sums[0] / std::max(1.0, sums[1]));
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/over_ranks.h"
 #include "ops/norm.h"
 
 namespace rodeo {
@@ -71,11 +72,7 @@ void ColumnSums::add(const Tensor& rows) {
 }
 
 void ColumnSums::add_ranks(const Communicator& ranks) {
-  for (std::vector<double>* own : {&count_, &sum_, &squares_}) {
-    const Tensor all = Tensor::from(*own);
-    ranks.all_reduce(all);
-    *own = all.to_vector<double>();
-  }
+  for (std::vector<double>* own : {&count_, &sum_, &squares_}) *own = over_ranks(ranks, *own);
 }
 
 ColumnScale ColumnSums::scale() const {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/over_ranks.h"
 #include "ops/all_gather.h"
 #include "ops/combine.h"
 #include "ops/pointwise.h"
@@ -31,10 +32,7 @@ std::uint64_t Exchange::first_stream() const {
 }
 
 double Exchange::sum(double value, Device device) const {
-  if (is_one_rank()) return value;
-  const Tensor all = Tensor::from(std::vector{value}, device);
-  ranks_.all_reduce(all);
-  return all.to_vector<double>().front();
+  return is_one_rank() ? value : over_ranks(ranks_, std::vector{value}, Reduction::kSum, device)[0];
 }
 
 void Exchange::sum(const std::vector<Tensor>& tensors) const {
@@ -89,9 +87,8 @@ bool Exchange::any(bool own, Device device) {
   const auto now = std::chrono::steady_clock::now();
   const double seconds = std::chrono::duration<double>(now - asked_).count() / calls_;
   const double next = std::clamp(kSeconds / std::max(seconds, 1e-9), 1.0, kMostCalls);
-  const Tensor asked = Tensor::from(std::vector<double>{own ? 1.0 : 0.0, std::floor(next)}, device);
-  ranks_.all_reduce(asked, Reduction::kMax);
-  const std::vector<double> all = asked.to_vector<double>();
+  const std::vector<double> all =
+      over_ranks(ranks_, std::vector{own ? 1.0 : 0.0, std::floor(next)}, Reduction::kMax, device);
   interval_ = static_cast<int>(all[1]);
   calls_ = 0;
   asked_ = now;
@@ -99,10 +96,8 @@ bool Exchange::any(bool own, Device device) {
 }
 
 MetricsOverRanks::MetricsOverRanks(const Exchange& exchange, const Split& sets, Device device) {
-  const std::vector<std::int64_t> own{sets.train.numel(), sets.val.numel(), sets.test.numel()};
-  const Tensor total = Tensor::from(own, device);
-  exchange.ranks().all_reduce(total);
-  sizes_ = total.to_vector<std::int64_t>();
+  const auto own = sets.sizes();
+  sizes_ = over_ranks(exchange.ranks(), std::vector(own.begin(), own.end()), Reduction::kSum, device);
   std::vector<double> counts;
   for (const std::int64_t count : own) counts.insert(counts.end(), 2, static_cast<double>(count));
   counts_ = Tensor::from(counts, {3, 2}, device);

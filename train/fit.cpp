@@ -5,6 +5,7 @@
 
 #include "core/async_host_copy.h"
 #include "core/category_timer.h"
+#include "core/over_ranks.h"
 #include "core/stopwatch.h"
 #include "train/epoch_times.h"
 #include "train/trainer.h"
@@ -51,9 +52,8 @@ std::optional<BatchTotals> Trainer::totals_of_all() const {
   if (!own) return std::nullopt;
   BatchTotals totals = *own;
   if (parts_.exchange.is_one_rank()) return totals;
-  const Tensor sums = Tensor::from(std::vector{totals.edges, totals.nodes}, device_);
-  parts_.exchange.ranks().all_reduce(sums);
-  const std::vector<std::int64_t> all = sums.to_vector<std::int64_t>();
+  const std::vector<std::int64_t> all =
+      over_ranks(parts_.exchange.ranks(), std::vector{totals.edges, totals.nodes}, Reduction::kSum, device_);
   totals.edges = all[0], totals.nodes = all[1];
   return totals;
 }

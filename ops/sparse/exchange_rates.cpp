@@ -6,6 +6,7 @@
 #include <sstream>
 #include <vector>
 
+#include "core/over_ranks.h"
 #include "core/rank_memory.h"
 #include "core/stopwatch.h"
 #include "ops/sparse/cache_lines.h"
@@ -24,9 +25,7 @@ double gather_ms(const Communicator& ranks, Device device, std::int64_t bytes) {
     ranks.all_gather(mine);
     if (const double ms = stopwatch.milliseconds(); i >= 2) times.push_back(ms);
   }
-  const Tensor slowest = Tensor::from(times);
-  ranks.all_reduce(slowest, Reduction::kMax);
-  return std::ranges::min(slowest.to_vector<double>());
+  return std::ranges::min(over_ranks(ranks, times, Reduction::kMax));
 }
 
 AggregationRates measure(const Communicator& ranks, Device device) {

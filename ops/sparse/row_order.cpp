@@ -6,6 +6,7 @@
 #include "core/cuda_graph.h"
 #include "core/error.h"
 #include "core/node_partition.h"
+#include "core/over_ranks.h"
 #include "ops/kernels/sparse.h"
 #include "ops/plan/row_clusters.h"
 #include "ops/sparse/derived.h"
@@ -71,10 +72,8 @@ const Tensor& row_clusters(const Adjacency& adj) {
 namespace {
 
 // The order of a rank's rows is decided on the edges of all ranks, so that each decides the same.
-std::vector<std::int64_t> sum_over_ranks(const ShardedRows& shard, std::vector<std::int64_t> own) {
-  const Tensor sum = Tensor::from(own, shard.rows.device());
-  shard.nodes->ranks().all_reduce(sum);
-  return sum.to_vector<std::int64_t>();
+std::vector<std::int64_t> sum_over_ranks(const ShardedRows& shard, const std::vector<std::int64_t>& own) {
+  return over_ranks(shard.nodes->ranks(), own, Reduction::kSum, shard.rows.device());
 }
 
 RowLocality locality_of(const ShardedRows& shard, const Tensor& cluster, const RowLocality::Window& window) {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/device.h"
+#include "core/over_ranks.h"
 #include "core/rank_memory.h"
 #include "datasets/edge_part.h"
 #include "datasets/feature_file.h"
@@ -114,9 +115,7 @@ Room measure_room(Device device, const Communicator& ranks) {
   const std::vector<std::int64_t> own{
       -(device.is_cuda() ? room.on_device : room.on_device / fractions), -(room.on_host / fractions),
       fractions, -(device.is_cuda() ? room.total_on_device : room.total_on_device / fractions)};
-  const Tensor worst = Tensor::from(own);
-  ranks.all_reduce(worst, Reduction::kMax);
-  const std::vector<std::int64_t> all = worst.to_vector<std::int64_t>();
+  const std::vector<std::int64_t> all = over_ranks(ranks, own, Reduction::kMax);
   room.on_device = -all[0], room.on_host = -all[1], room.ranks_of_host = static_cast<int>(all[2]);
   room.total_on_device = -all[3];
   return room;

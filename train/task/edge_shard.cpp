@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/over_ranks.h"
 #include "ops/combine.h"
 #include "ops/convert.h"
 #include "ops/dense_csr.h"
@@ -21,13 +22,6 @@ struct Edges {
   Tensor row, col;  // i32 [edges]
   Tensor weight;    // f32 [edges]; undefined without edge weights
 };
-
-/// The sums over ranks of values [k].
-std::vector<std::int64_t> sums(const Communicator& ranks, const std::vector<std::int64_t>& own) {
-  const Tensor sum = Tensor::from(own);
-  ranks.all_reduce(sum);
-  return sum.to_vector<std::int64_t>();
-}
 
 /// Edges by row and column on `device`; equal ones keep their order.   row, col i32 [edges]
 WeightedAdjacency sort_edges(const Edges& edges, std::int64_t nodes, Device device,
@@ -103,7 +97,7 @@ std::int64_t one_way_edges(const EdgeShard& shard, Device device) {
     const std::int64_t own = row - shard.nodes->first_row();
     missing += row != sender && !std::binary_search(col + row_ptr[own], col + row_ptr[own + 1], sender);
   }
-  return sums(shard.nodes->ranks(), {missing})[0];
+  return over_ranks(shard.nodes->ranks(), std::vector{missing})[0];
 }
 
 }  // namespace
@@ -138,7 +132,7 @@ EdgeShard shard_edges(EdgePart part, std::int64_t nodes, bool undirected, std::i
   shard.rows = {rows, nodes, all.row_ptr.slice(first, first + rows + 1).to(kCpu).clone(), all.col.to(kCpu)};
   if (sorted.weight.defined()) shard.weight = sorted.weight.to(kCpu);
   own = {};
-  shard.num_edges = sums(ranks, {shard.rows.col.numel()})[0];
+  shard.num_edges = over_ranks(ranks, std::vector{shard.rows.col.numel()})[0];
   shard.symmetric = is_symmetric(shard, ranks);
   if (!shard.symmetric) shard.one_way_edges = one_way_edges(shard, device);
   return shard;

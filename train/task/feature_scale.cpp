@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/over_ranks.h"
 #include "ops/dense_csr.h"
 #include "ops/gather_rows.h"
 #include "train/task/model_registry.h"
@@ -87,9 +88,7 @@ ColumnSums sum_columns(const FeatureRows& from, std::int64_t rows, std::int64_t 
 FeatureScaling that_of_first(FeatureScaling own, bool knows, const Communicator& ranks) {
   constexpr int kChoices = 8;
   const int code = knows ? (ranks.size() - ranks.rank()) * kChoices + static_cast<int>(own) : 0;
-  const Tensor most = Tensor::from(std::vector{static_cast<std::int64_t>(code)});
-  ranks.all_reduce(most, Reduction::kMax);
-  const auto found = most.to_vector<std::int64_t>()[0];
+  const std::int64_t found = over_ranks(ranks, std::vector<std::int64_t>{code}, Reduction::kMax)[0];
   return found > 0 ? static_cast<FeatureScaling>(found % kChoices) : own;
 }
 

@@ -9,6 +9,7 @@
 
 #include "core/device.h"
 #include "core/memory_stats.h"
+#include "core/over_ranks.h"
 #include "ops/gather_rows.h"
 
 namespace rodeo {
@@ -70,11 +71,8 @@ HottestRows hottest_rows(const std::function<Tensor(const Tensor& index)>& gathe
                          const TrainOptions& options) {
   const std::int64_t count = cached_rows(shape, dtype, device, options);
   std::int32_t counts = count > 0;
-  if (training.sampler.graph().is_sharded()) {  // sampling is a collective call: if one rank needs it, all do
-    const Tensor any = Tensor::from(std::vector{counts});
-    training.ranks.all_reduce(any, Reduction::kMax);
-    counts = any.to_vector<std::int32_t>()[0];
-  }
+  if (training.sampler.graph().is_sharded())  // sampling is a collective call: if one rank needs it, all do
+    counts = over_ranks(training.ranks, std::vector{counts}, Reduction::kMax)[0];
   return hottest_rows(gather, count,
                       counts > 0 ? count_reads(training, shape[0])
                                  : std::vector<std::int32_t>(static_cast<std::size_t>(shape[0])),
@@ -90,9 +88,8 @@ Tensor allocate_on_all(const Communicator& ranks, const Shape& shape, DType dtyp
   } catch (const OutOfMemory&) {
     failed = 1;
   }
-  const Tensor any = Tensor::from(std::vector{failed});
-  ranks.all_reduce(any, Reduction::kMax);
-  if (any.item() != 0) throw OutOfMemory(str("[ranks] a rank has no memory for ", shape, " ", dtype));
+  if (over_ranks(ranks, std::vector{failed}, Reduction::kMax)[0] != 0)
+    throw OutOfMemory(str("[ranks] a rank has no memory for ", shape, " ", dtype));
   return out;
 }
 
@@ -124,10 +121,8 @@ HottestRows hottest_rows(PeerRows& x, const MiniBatchTraining& training, const T
   const std::int64_t rows = nodes.num_nodes(), most = std::ranges::max(nodes.rows());
   const DType dtype = x.own().dtype();
   const Device device = x.own().device();
-  const Tensor least =
-      Tensor::from(std::vector{-std::min(rows - most, cached_rows(x.shape(), dtype, device, options))});
-  nodes.ranks().all_reduce(least, Reduction::kMax);
-  const std::int64_t count = -least.to_vector<std::int64_t>()[0];
+  const std::int64_t least = std::min(rows - most, cached_rows(x.shape(), dtype, device, options)),
+                     count = -over_ranks(nodes.ranks(), std::vector{-least}, Reduction::kMax)[0];
   std::vector<std::int32_t> reads(static_cast<std::size_t>(rows));
   if (count > 0) reads = count_reads(training, rows);
   std::fill_n(reads.begin() + nodes.first_row(), nodes.num_rows(), -1);

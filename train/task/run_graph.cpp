@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/device.h"
+#include "core/over_ranks.h"
 #include "core/page_locked.h"
 #include "ops/aggregation.h"
 #include "ops/all_gather.h"
@@ -151,11 +152,12 @@ RunGraph build_graph(Dataset& dataset, const RunPlan& plan, const TrainOptions& 
   if (plan.edges == EdgeRead::kExchanged) {
     const std::int64_t nodes = dataset.num_nodes;
     const std::int64_t of_rank = plan.data.edges / ranks.size();
-    const Tensor lacks_room = Tensor::from(std::vector<std::int64_t>{
+    const bool lacks_room =
         !plan.device.is_cuda() ||
-        !has_room(2 * sorting_bytes(of_rank, plan.data.weighted, plan.undirected), plan.device)});
-    ranks.all_reduce(lacks_room, Reduction::kMax);
-    const Device sorter = lacks_room.to_vector<std::int64_t>()[0] == 0 ? plan.device : kCpu;
+        !has_room(2 * sorting_bytes(of_rank, plan.data.weighted, plan.undirected), plan.device);
+    const Device sorter = over_ranks(ranks, std::vector<std::int64_t>{lacks_room}, Reduction::kMax)[0] == 0
+                              ? plan.device
+                              : kCpu;
     const EdgeShard shard = shard_edges(load_edge_part(plan.data.where, nodes, ranks.rank(), ranks.size()),
                                         nodes, plan.undirected, plan.data.dense_features(), ranks, sorter);
     if (plan.partitioned) out.partition = shard.nodes;
