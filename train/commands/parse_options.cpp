@@ -8,7 +8,7 @@
 #include "core/error.h"
 #include "core/host/terminal.h"
 #include "core/quoting.h"
-#include "core/version.h"
+#include "train/commands/arguments.h"
 #include "train/commands/completion.h"
 #include "train/commands/device_text.h"
 #include "train/commands/help.h"
@@ -59,14 +59,6 @@ cxxopts::Options describe_options(const std::string& program, const TrainOptions
 const std::vector<std::string> kHeadings = {"Data",  "Model",  "Training", "Mini-batches", "Execution",
                                             "Files", "Output", "Trunk",    "Optimization"};
 
-std::vector<std::string> names_of(const cxxopts::Options& options) {
-  std::vector<std::string> names;
-  for (const std::string& group : options.groups())
-    for (const cxxopts::HelpOptionDetails& option : options.group_help(group).options)
-      if (!option.l.empty()) names.push_back(option.l.front());
-  return names;
-}
-
 /// One table of options for each model that the command trains.
 std::vector<ModelTable> completion_tables(const std::string& program, const TrainOptions& defaults) {
   if (!defaults.choose_model) return {{"", describe_options(program, defaults)}};
@@ -79,50 +71,6 @@ std::vector<ModelTable> completion_tables(const std::string& program, const Trai
     }
   return tables;
 }
-
-bool is_flag(const cxxopts::Options& options, std::string_view option) {
-  for (const std::string& group : options.groups())
-    for (const cxxopts::HelpOptionDetails& details : options.group_help(group).options)
-      if (details.is_boolean && !details.l.empty() && details.l.front() == option) return true;
-  return false;
-}
-
-/// Owns the arguments that cxxopts reads.
-struct Arguments {
-  std::vector<std::string> texts;
-
-  cxxopts::ParseResult parse(cxxopts::Options& options) const {
-    std::vector<const char*> argv;
-    for (const std::string& text : texts) argv.push_back(text.c_str());
-    try {
-      return options.parse(static_cast<int>(argv.size()), argv.data());
-    } catch (const cxxopts::exceptions::missing_argument&) {
-      fail(texts.back(), " needs a value");  // only the last argument can lack one
-    } catch (const cxxopts::exceptions::exception& error) {
-      for (std::size_t i = 1; i < texts.size(); ++i) {
-        const std::string_view argument = texts[i];
-        const std::size_t end = argument.find('=');
-        if (!argument.starts_with("--") || end == std::string_view::npos) continue;
-        const std::string_view option = argument.substr(2, end - 2), value = argument.substr(end + 1);
-        check(!is_flag(options, option) || value == "true" || value == "false", "--", option,
-              " takes no value, got '", value, "'");
-      }
-      fail("the command line cannot be read: ", error.what());
-    }
-  }
-
-  /// The last value of --option; empty if it is not given.
-  std::string last_value(std::string_view option) const {
-    const std::string name = str("--", option);
-    std::string value;
-    for (std::size_t i = 1; i < texts.size(); ++i)
-      if (texts[i].starts_with(name + "="))
-        value = texts[i].substr(name.size() + 1);
-      else if (texts[i] == name && i + 1 < texts.size())
-        value = texts[++i];
-    return value;
-  }
-};
 
 /// Replaces old option names by the current ones, with a warning for each.
 Arguments rename_options(int argc, const char* const* argv, std::vector<std::string>& warnings) {
@@ -240,7 +188,7 @@ std::string notice_of(const cxxopts::ParseResult& parsed, const cxxopts::Options
     check_option_has_value("completion", shell);
     return completion_script(shell, program, completion_tables(program, defaults));
   }
-  return flag("version") ? str(program, " ", RODEO_VERSION, " (", RODEO_COMMIT, ")\n") : "";
+  return flag("version") ? version_line(program) : "";
 }
 
 }  // namespace
@@ -273,7 +221,7 @@ TrainOptions parse_train_options(int argc, const char* const* argv, const TrainO
   for (const GivenOption& option : given) check_other_value(option);
   apply_options(given, options);
   for (const std::string& stray : strays)
-    if (stray.starts_with("-")) fail(unknown_option(stray, options.model, names_of(description)));
+    if (stray.starts_with("-")) fail(unknown_option(stray, options.model, option_names(description)));
   check(strays.empty(), "unexpected argument '", strays.empty() ? "" : strays[0], "'; see --help");
   check(!options.choose_model || is_given("model"), "--model NAME is required: one of ", model_names(),
         "; see --help");

@@ -5,11 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
-#include <numeric>
 #include <tuple>
 
-#include "core/text.h"
 #include "core/output_path.h"
+#include "core/text.h"
 #include "core/version.h"
 #include "datasets/hdf5_check.h"
 #include "train/classification.h"
@@ -24,6 +23,7 @@
 #include "train/report/analysis.h"
 #include "train/report/class_report.h"
 #include "train/task/correct_and_smooth.h"
+#include "train/task/counted.h"
 #include "train/task/model_registry.h"
 
 namespace rodeo {
@@ -63,9 +63,7 @@ Tensor above_half(const Tensor& logits) {
 std::vector<std::int64_t> scored_nodes(const Dataset& dataset) {
   if (dataset.split.test.defined() && dataset.split.test.numel() > 0)
     return dataset.split.test.to(DType::kI64).to_vector<std::int64_t>();
-  std::vector<std::int64_t> nodes(static_cast<std::size_t>(dataset.num_nodes));
-  std::iota(nodes.begin(), nodes.end(), 0);
-  return nodes;
+  return counted(dataset.num_nodes).to_vector<std::int64_t>();
 }
 
 /// "test nodes", "nodes with a label"

@@ -5,7 +5,7 @@
 
 #include "core/error.h"
 #include "core/host/terminal.h"
-#include "core/version.h"
+#include "train/commands/arguments.h"
 #include "train/commands/help.h"
 #include "train/task/model_registry.h"
 #include "train/task/option_table.h"
@@ -15,17 +15,6 @@ namespace rodeo {
 namespace {
 
 constexpr const char* kForeign = "Model";
-
-/// The last value of --model; empty if it is not given.
-std::string model_of(int argc, const char* const* argv) {
-  std::string model;
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view argument = argv[i];
-    if (argument.starts_with("--model=")) model = argument.substr(8);
-    if (argument == "--model" && i + 1 < argc) model = argv[++i];
-  }
-  return model;
-}
 
 /// The options that the result depends on.
 std::vector<TrainOption> prediction_options(const TrainOptions& defaults) {
@@ -94,47 +83,27 @@ cxxopts::Options describe(const std::string& program, const std::vector<TrainOpt
   return options;
 }
 
-/// All options, without dashes.
-std::vector<std::string> names_of(const cxxopts::Options& options) {
-  std::vector<std::string> names;
-  for (const char* group : {"", kForeign})
-    for (const cxxopts::HelpOptionDetails& option : options.group_help(group).options)
-      names.push_back(option.l.front());
-  return names;
-}
-
 }  // namespace
 
 PredictOptions parse_predict_options(int argc, const char* const* argv) {
   const std::string program = argc > 0 ? std::filesystem::path(argv[0]).filename().string() : "rodeo_predict";
   check_dashes(argc, argv);
-  const std::string model = model_of(argc, argv);
+  const Arguments arguments{{argv, argv + argc}};
+  const std::string model = arguments.last_value("model");
   TrainOptions chosen = published_options(model.empty() ? TrainOptions().model : model);
   chosen.choose_model = true;
   const std::vector<TrainOption> of_model = prediction_options(chosen);
   cxxopts::Options description = describe(program, of_model);
-  cxxopts::ParseResult parsed;
-  try {
-    parsed = description.parse(argc, argv);
-  } catch (const cxxopts::exceptions::missing_argument&) {
-    fail(argv[argc - 1], " needs a value");
-  } catch (const cxxopts::exceptions::exception&) {
-    fail(
-        "the command line cannot be read: --quiet, --probabilities, --logits, --embeddings, --per-class, "
-        "--correct-and-smooth, --label-propagation, --help and "
-        "--version take "
-        "no value");
-  }
+  const cxxopts::ParseResult parsed = arguments.parse(description);
   PredictOptions options;
   if (parsed.count("help") > 0) options.notice = description.help({"", kForeign});
-  if (parsed.count("version") > 0)
-    options.notice = str(program, " ", RODEO_VERSION, " (", RODEO_COMMIT, ")\n");
+  if (parsed.count("version") > 0) options.notice = version_line(program);
   if (!options.notice.empty()) return options;
   for (const std::string& stray : parsed.unmatched()) {
     for (const TrainOption& option : option_table(chosen))
       if (stray == str("--", option.name) || stray.starts_with(str("--", option.name, "=")))
         fail("--", option.name, " is an option of training: predictions do not depend on it");
-    if (stray.starts_with("-")) fail(unknown_option(stray, chosen.model, names_of(description)));
+    if (stray.starts_with("-")) fail(unknown_option(stray, chosen.model, option_names(description)));
     fail("unexpected argument '", stray, "'; see --help");
   }
   const auto value = [&](const char* option) {

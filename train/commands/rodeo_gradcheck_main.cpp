@@ -5,8 +5,8 @@
 
 #include "core/host/least_limits.h"
 #include "core/threads.h"
-#include "core/version.h"
 #include "datasets/hdf5_check.h"
+#include "train/commands/arguments.h"
 #include "train/commands/check_layers.h"
 #include "train/commands/help.h"
 #include "train/commands/run_command.h"
@@ -82,18 +82,11 @@ bool check_layers(const cxxopts::ParseResult& parsed) {
 
 bool run(int argc, const char* const* argv) {
   cxxopts::Options description = describe_options();
-  cxxopts::ParseResult parsed;
-  try {
-    parsed = description.parse(argc, argv);
-  } catch (const cxxopts::exceptions::missing_argument&) {
-    fail(argv[argc - 1], " needs a value");  // only the last argument can lack one
-  } catch (const cxxopts::exceptions::exception&) {
-    fail("--help and --version take no value");  // all others take any
-  }
+  const cxxopts::ParseResult parsed = Arguments{{argv, argv + argc}}.parse(description);
   if (parsed.count("help") > 0)
     fmt::print("{}", description.help());
   else if (parsed.count("version") > 0)
-    fmt::print("rodeo_gradcheck {} ({})\n", RODEO_VERSION, RODEO_COMMIT);
+    fmt::print("{}", version_line("rodeo_gradcheck"));
   else
     return check_layers(parsed);
   return true;
