@@ -14,6 +14,9 @@ struct NamedPath {
   std::string path;    // empty: not given
 };
 
+/// Why a write wrote less than it was given.
+constexpr const char* kNoRoom = "no room, on the disk or within ulimit -f";
+
 /// Throws Error where an output is an input or another output, perhaps by a link or another path. Terminals,
 /// pipes and devices may be named more than once.
 void check_outputs(const std::vector<NamedPath>& outputs, const std::vector<NamedPath>& inputs);

@@ -40,7 +40,7 @@ expect_error "this grid of 125 nodes has 2197 edges" "$bin/rodeo_data" generate 
 expect_error "$dir/missing" "$bin/rodeo_data" generate --preset cora "$dir/missing/x.h5"
 limited() { bash -c 'ulimit -f 8; exec "$0" "$@"' "$bin/rodeo_data" "$@"; }  # files of 8 KiB
 expect_error "/x cannot be written (File too large)" limited generate --preset cora "$dir/long.h5"
-expect_error "/edge_index cannot be copied: no room for " limited unpack "$data" "$dir/long.h5"
+expect_error "/edge_index cannot be copied: it needs " limited unpack "$data" "$dir/long.h5"
 [ -z "$(find "$dir" -name 'long.h5*')" ] && ok || bad "a file that is too long stays: $(ls "$dir")"
 COLUMNS=80 "$bin/rodeo_data" import --help | grep -qE ".{81}" && bad "rodeo_data import --help is wider than 80 columns" || ok
 for command in inspect validate generate import reorder subset features unpack; do expect_success "$bin/rodeo_data" $command --help; done

@@ -150,8 +150,8 @@ void Hdf5Writer::copy(const std::string& name, const Hdf5File& from) {
   const Hdf5Id source = own(H5Dopen2(*from.id_, name.c_str(), H5P_DEFAULT), H5Dclose);
   check_call(*source, path_, ": /", name, " cannot be copied");
   const std::uintmax_t bytes = H5Dget_storage_size(*source);
-  check(room(partial_) > bytes, path_, ": /", name, " cannot be copied: no room for ", bytes,
-        " bytes, on the disk or within ulimit -f");
+  check(room(partial_) > bytes, path_, ": /", name, " cannot be copied: it needs ", bytes,
+        " bytes: ", kNoRoom);
   check_call(H5Ocopy(*from.id_, name.c_str(), place(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT), path_, ": /",
              name, " cannot be copied");
 }

@@ -77,6 +77,12 @@ void AtomicFile::commit() {
   sync_folder(folder_of(target_).string());
 }
 
+void append_record(int file, const std::string& path, std::string_view record) {
+  const ssize_t written = ::write(file, record.data(), record.size());
+  check(written == static_cast<ssize_t>(record.size()), path,
+        ": writing failed: ", written < 0 ? reason() : kNoRoom);
+}
+
 void write_file(const std::string& path, std::string_view contents) {
   AtomicFile file(path);
   file.write(contents);

@@ -32,6 +32,9 @@ class AtomicFile {
   int file_ = -1;
 };
 
+/// Appends a record to an open file at once: readers see whole records. Errors name `path`.
+void append_record(int file, const std::string& path, std::string_view record);
+
 /// Replaces the contents of `path` atomically.
 void write_file(const std::string& path, std::string_view contents);
 

@@ -11,6 +11,7 @@
 #include <filesystem>
 
 #include "core/error.h"
+#include "train/io/atomic_file.h"
 
 namespace rodeo {
 namespace {
@@ -104,15 +105,12 @@ EventFile::~EventFile() {
   ::close(file_);
 }
 
-// A record: length u64, its masked CRC, the bytes, their masked CRC. One write, so that a reader sees whole
-// records.
+// A record: length u64, its masked CRC, the bytes, their masked CRC.
 void EventFile::record(const std::string& event) {
   const std::string length = little_endian(static_cast<std::uint64_t>(event.size()));
-  const std::string whole =
-      length + little_endian(masked(crc32c(length))) + event + little_endian(masked(crc32c(event)));
-  const ssize_t written = ::write(file_, whole.data(), whole.size());
-  check(written == static_cast<ssize_t>(whole.size()), path_, ": writing failed: ",
-        written < 0 ? std::strerror(errno) : "no room, on the disk or within ulimit -f");
+  append_record(
+      file_, path_,
+      length + little_endian(masked(crc32c(length))) + event + little_endian(masked(crc32c(event))));
 }
 
 // Fields of Summary: 1 value, repeated. Of a value: 1 tag, 2 simple_value, 8 tensor, 9 metadata.

@@ -12,6 +12,7 @@
 #include "core/error.h"
 #include "core/output_path.h"
 #include "core/version.h"
+#include "train/io/atomic_file.h"
 #include "train/io/json_text.h"
 #include "train/io/settings.h"
 #include "train/task/advice.h"
@@ -70,10 +71,7 @@ void LineFile::clear() {
 }
 
 void LineFile::line(const std::string& text) {
-  const std::string whole = text + "\n";
-  const ssize_t written = ::write(file_, whole.data(), whole.size());
-  check(written == static_cast<ssize_t>(whole.size()), path_, ": writing failed: ",
-        written < 0 ? std::strerror(errno) : "no room, on the disk or within ulimit -f");
+  append_record(file_, path_, text + "\n");
 }
 
 std::string start_line(const TrainOptions& options, const NodeTask& task, const RunFacts& facts) {
