@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ranges>
 #include <type_traits>
 
 #include "core/quoting.h"
@@ -46,27 +45,20 @@ struct Description {
   }
   /// A NaN is written as null.
   double number(const char* key) const { return at(key).is_null() ? Statistics::kNone : get<double>(key); }
-  /// A list of texts; empty without the member.
-  std::vector<std::string> texts(const char* key) const {
+  /// A list of texts or of numbers; empty without the member.
+  template <class T>
+  std::vector<T> list(const char* key) const {
+    constexpr bool kText = std::is_same_v<T, std::string>;
     if (!json.contains(key)) return {};
-    const Json& list = json[key];
-    check(
-        list.is_array() && std::all_of(list.begin(), list.end(), [](const Json& v) { return v.is_string(); }),
-        where, " has ", json_text(list), " as '", key, "', which must be a list of texts");
-    return list.get<std::vector<std::string>>();
-  }
-  /// Empty without the member.
-  std::vector<float> numbers(const char* key) const {
-    if (!json.contains(key)) return {};
-    const Json& list = json[key];
-    check(
-        list.is_array() && std::all_of(list.begin(), list.end(), [](const Json& v) { return v.is_number(); }),
-        where, " has no list of numbers as '", key, "'");
-    return list.get<std::vector<float>>();
+    const Json& values = json[key];
+    const auto fits = [](const Json& v) { return kText ? v.is_string() : v.is_number(); };
+    check(values.is_array() && std::all_of(values.begin(), values.end(), fits), where, " has ",
+          json_text(values), " as '", key, "', which must be a list of ", kText ? "texts" : "numbers");
+    return values.get<std::vector<T>>();
   }
   /// The columns of `mean` and `deviation`; undefined without them.
   ColumnScale scale(const char* mean, const char* deviation, std::int64_t columns) const {
-    const std::vector<float> shift = numbers(mean), by = numbers(deviation);
+    const auto shift = list<float>(mean), by = list<float>(deviation);
     if (shift.empty() && by.empty()) return {};
     const auto usable = [](float d) { return std::isfinite(d) && d > 0; };
     check(std::ssize(shift) == columns && std::ssize(by) == columns &&
@@ -114,8 +106,9 @@ void pack_types(const TrainedTypes& trained, Json& json) {
 }
 
 TrainedTypes read_types(const Description& d) {
-  TrainedTypes out{
-      .types = {}, .relations = d.texts("relations"), .target = d.get<std::string>("target_type")};
+  TrainedTypes out{.types = {},
+                   .relations = d.list<std::string>("relations"),
+                   .target = d.get<std::string>("target_type")};
   for (const Json& json : d.at("node_types")) {
     check(json.is_object(), d.where, " has ", json_text(json), " as a node type");
     const Description type{json, d.where + ", 'node_types',"};
@@ -251,7 +244,7 @@ WeightsInfo read_info(const SafeTensors& weights, const std::string& where) {
       info.options.metric = parse_name<NodeMetric>(where + ": 'metric'", d.get<std::string>("metric"));
     info.epoch = d.get<int>("epoch");
     if (d.json.contains("evaluation")) info.evaluation = d.evaluation("evaluation");
-    info.class_names = d.texts("class_names");
+    info.class_names = d.list<std::string>("class_names");
     info.features = d.scale("feature_mean", "feature_deviation", info.num_features);
     info.targets = d.scale("target_mean", "target_deviation", info.num_classes);
     check(info.features.defined() == is_standard(info.options.normalize_features), where,
@@ -284,8 +277,10 @@ StateDict fit_weights(const StateDict& expected, const StateDict& found, const s
     if (!find(expected, name) && !name.ends_with("num_batches_tracked"))
       problems.push_back(str("unexpected ", printable(name), " ", value.shape()));
   if (problems.empty()) return out;
-  const std::string more = problems.size() > kShown ? str("; and ", problems.size() - kShown, " more") : "";
-  fail(where, ": does not fit ", model, ": ", join(problems | std::views::take(kShown), "; "), more, hint);
+  const std::string more =
+      problems.size() > kShown ? str("; and ", problems.size() - kShown, " more") : std::string();
+  problems.resize(std::min(problems.size(), kShown));
+  fail(where, ": does not fit ", model, ": ", join(problems, "; "), more, hint);
 }
 
 SafeTensors pack_state(const RunState& state, const std::vector<std::string>& names) {
