@@ -24,12 +24,12 @@ struct EdgeListOptions {
   bool relabel = false;     // renumber the ids that occur: integers in ascending order, which node_id keeps;
                             // texts in the order of the file, which node_names keeps
   std::int64_t nodes = -1;  // -1: the largest id + 1
-  std::vector<std::string>* notes = nullptr;  // receives how many nodes have no edge
+  std::vector<std::string>* notes = nullptr;  // receives remarks on gaps in the ids, and on a header
 };
 
 /// An edge list, plain text or gzip: lines "source destination" or "source destination weight", separated by
-/// blanks or commas. Lines that begin with # or % are comments. Either all lines have a weight, or none.
-/// Without `nodes`, there must be an edge.
+/// blanks or commas. Lines that begin with # or % are comments; a header such as "source target" is an Error.
+/// Either all lines have a weight, or none. Without `nodes`, there must be an edge.
 Dataset read_edge_list(const std::string& path, const EdgeListOptions& options = {});
 
 /// A square Matrix Market file: an entry in row i, column j is an edge from i to j. With `weights`, the

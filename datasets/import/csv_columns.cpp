@@ -39,12 +39,14 @@ std::vector<std::string> parts_of(const std::string& list) {
   return parts;
 }
 
-std::string lower(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
-
 }  // namespace
+
+bool is_usual_name(std::string_view role, std::string_view name) {
+  std::string word(" ");
+  for (const char c : name) word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return !name.empty() && name.find(' ') == std::string_view::npos &&
+         role_named(role)->usual.find(word + " ") != std::string_view::npos;
+}
 
 CsvRoles parse_roles(const std::string& text) {
   CsvRoles roles;
@@ -82,8 +84,7 @@ int find_column(const CsvTable& table, const CsvRoles& roles, std::string_view r
   int found = -1;
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const std::string& name = columns[i];
-    if (name.empty() || name.find(' ') != std::string::npos ||
-        role_named(role)->usual.find(str(" ", lower(name), " ")) == std::string_view::npos ||
+    if (!is_usual_name(role, name) ||
         std::any_of(roles.begin(), roles.end(), [&](const auto& given) { return given.second == name; }))
       continue;
     check(found < 0, table.path(), ": columns ", quote(found < 0 ? "" : columns[found]), " and ", quote(name),

@@ -16,9 +16,11 @@ using CsvRoles = std::multimap<std::string, std::string>;  // names of columns b
 /// that is given twice, and for other text.
 CsvRoles parse_roles(const std::string& text);
 
-/// The column with a role: the one that `roles` names, else the one whose name is usual for it, without
-/// regard to case (source, src, from, ...). -1 if there is none. Throws Error if `roles` names none of the
-/// columns, and if several columns have usual names.
+/// Whether a column of this name usually has the role, without regard to case: source, src, from, ...
+bool is_usual_name(std::string_view role, std::string_view name);
+
+/// The column with a role: the one that `roles` names, else the one whose name is usual for it. -1 if there
+/// is none. Throws Error if `roles` names none of the columns, and if several columns have usual names.
 int find_column(const CsvTable& table, const CsvRoles& roles, std::string_view role);
 
 /// The columns of labels: those that `roles` names, in that order, else the usual one; none without it.

@@ -9,6 +9,7 @@
 
 #include "core/text.h"
 #include "datasets/import.h"
+#include "datasets/import/csv_columns.h"
 #include "datasets/import/csv_nodes.h"
 #include "datasets/import/text_lines.h"
 #include "datasets/matrix_market.h"
@@ -91,7 +92,7 @@ struct EdgeRows {
 };
 
 /// Edges whose ids are any text. Numbers the nodes and names them.
-EdgeRows read_named_edges(const std::string& path, Dataset& out) {
+EdgeRows read_named_edges(const std::string& path, Dataset& out, std::vector<std::string>* notes) {
   EdgeLines lines(path);
   NodeIds ids;
   EdgeRows edges;
@@ -99,7 +100,12 @@ EdgeRows read_named_edges(const std::string& path, Dataset& out) {
   bool first = false;
   for (std::vector<std::string_view> fields; lines.next(fields);) {
     const bool text = !is_integer(fields[0]) || !is_integer(fields[1]);
-    if (edges.src.empty()) first = text;
+    if (edges.src.empty()) {
+      first = text;
+      if (is_usual_name("source", fields[0]) && is_usual_name("target", fields[1]))
+        lines.wrong("is a header, ", quote(fields[0]), " and ", quote(fields[1]),
+                    ": `import csv` reads it, or begin it with #");
+    }
     texts += text;
     edges.src.push_back(ids.add(std::string(fields[0])).first);
     edges.dst.push_back(ids.add(std::string(fields[1])).first);
@@ -107,6 +113,11 @@ EdgeRows read_named_edges(const std::string& path, Dataset& out) {
   }
   check(!first || texts > 1 || edges.src.size() == 1, path,
         ": only its first line has texts as ids: a header, which `import csv` reads, or begin it with #");
+  const auto in_first_line = [](std::int64_t id) { return id <= 1; };
+  if (notes && first && edges.src.size() > 1 &&
+      std::none_of(edges.src.begin() + 1, edges.src.end(), in_first_line) &&
+      std::none_of(edges.dst.begin() + 1, edges.dst.end(), in_first_line))
+    notes->emplace_back("the two ids of the first line are in no other: if it is a header, begin it with #");
   ids.number_nodes(out, {&edges.src, &edges.dst});
   return edges;
 }
@@ -153,7 +164,7 @@ Dataset read_edge_list(const std::string& path, const EdgeListOptions& options) 
   check(!edges || !edges->src.empty() || options.nodes >= 0, path,
         ": has no edges: expected lines 'source destination'");
   if (!edges) {
-    edges = read_named_edges(path, out);
+    edges = read_named_edges(path, out, options.notes);
   } else if (options.relabel) {
     relabel(edges->src, edges->dst, out);
   } else {

@@ -80,6 +80,20 @@ TEST(DatasetsImport, NodesWithoutEdgesAreCounted) {
   EXPECT_TRUE(notes("1 2\n", {.nodes = 5}).empty());
 }
 
+TEST(DatasetsImport, FirstLineThatMayBeAHeaderIsNoted) {
+  const TempDir dir;
+  const auto notes = [&](const std::string& text) {
+    std::vector<std::string> out;
+    read_edge_list(put(dir / "a.txt", text), {.relabel = true, .notes = &out});
+    return out;
+  };
+  EXPECT_EQ(notes("paper cites\nann bob\nbob eve\n"),
+            (std::vector<std::string>{
+                "the two ids of the first line are in no other: if it is a header, begin it with #"}));
+  for (const std::string edges : {"ann bob\n", "ann bob\nbob eve\n", "ann bob\neve ann\n", "7 8\n9 10\n"})
+    EXPECT_TRUE(notes(edges).empty()) << edges;
+}
+
 TEST(DatasetsImport, TextOfOtherSystems) {
   const TempDir dir;
   const auto edges = [&](const std::string& text) {
@@ -134,7 +148,10 @@ TEST(DatasetsImport, WrongEdgeListsAreNamed) {
   EXPECT_EQ(error("0 1\n0 x\n"),
             ": line 2: expected an integer of at least 0, got 'x': other ids need --relabel, and a "
             "header `import csv`");
-  EXPECT_EQ(error("id1,id2\n0,1\n1,2\n", {.relabel = true}),
+  for (const std::string edges : {"\n0,1\n1,2\n", "\nann,bob\nbob,eve\n", ",weight\nann,bob,2\n"})
+    EXPECT_EQ(error("From,To" + edges, {.relabel = true}),
+              ": line 1: is a header, 'From' and 'To': `import csv` reads it, or begin it with #");
+  EXPECT_EQ(error("paper,cites\n0,1\n1,2\n", {.relabel = true}),
             ": only its first line has texts as ids: a header, which `import csv` reads, or begin it with #");
   const std::string separate = ": blanks, commas, semicolons and tabs separate";
   EXPECT_EQ(error("a b\nb c x\n", {.relabel = true}),
