@@ -95,7 +95,9 @@ Dataset load_dataset(const std::string& path, const LoadOptions& options = {});
 
 /// All errors that load_dataset() without Need::kTraining can throw, one line each; for an array with several
 /// bad elements, the first. Empty: the file is valid.
-std::vector<std::string> validate_dataset(const std::string& path);
+///   warnings: receives what is valid and seldom meant: edges in two parts of a split
+std::vector<std::string> validate_dataset(const std::string& path,
+                                          std::vector<std::string>* warnings = nullptr);
 
 /// Writes all defined tensors. Arrays below 32 MiB are compressed. The file is created atomically.
 void save_dataset(const Dataset& dataset, const std::string& path);

@@ -186,9 +186,29 @@ SplitGraph graph_in_file(const std::string& path, const Dataset& dataset) {
   return out;
 }
 
-/// The parts of a file's split. Violations are added to `findings`; without it the first is thrown.
-EdgeSplitSizes check_split(const std::string& path, const Dataset& dataset,
-                           std::vector<std::string>* findings) {
+}  // namespace
+
+EdgeSplit load_edge_split(const std::string& path, std::int64_t num_nodes) {
+  const Hdf5File file(path);
+  EdgeSplit split;
+  split.val = read_pairs(file, "val_edges", num_nodes);
+  split.test = read_pairs(file, "test_edges", num_nodes);
+  check(split.val.src.defined() == split.test.src.defined(), path, ": has only one of /val_edges and ",
+        "/test_edges: a split of the edges needs both");
+  for (const std::string part : {"val_negative_", "test_negative_"})
+    for (const char* of : {"edges", "targets"})
+      check(split.val.src.defined() || !file.has(part + of), path, ": /", part, of,
+            " needs /val_edges and /test_edges: give them, too, or leave it out");
+  split.val_negative = read_pairs(file, "val_negative_edges", num_nodes);
+  split.test_negative = read_pairs(file, "test_negative_edges", num_nodes);
+  split.val_by_edge = read_targets(file, "val_negative_targets", num_nodes, split.val, split.val_negative);
+  split.test_by_edge =
+      read_targets(file, "test_negative_targets", num_nodes, split.test, split.test_negative);
+  return split;
+}
+
+EdgeSplitSizes edge_split_sizes(const std::string& path, const Dataset& dataset,
+                                std::vector<std::string>* findings) {
   const EdgeSplit file = load_edge_split(path, dataset.num_nodes);
   if (!file.val.src.defined()) return {};
   const SplitGraph edges = graph_in_file(path, dataset);
@@ -212,37 +232,6 @@ EdgeSplitSizes check_split(const std::string& path, const Dataset& dataset,
     return std::count_if(part.begin(), part.end(), [&](int of) { return is_in(of, p); });
   };
   return {count(0), count(1), count(2), std::count(part.begin(), part.end(), 3)};
-}
-
-}  // namespace
-
-EdgeSplit load_edge_split(const std::string& path, std::int64_t num_nodes) {
-  const Hdf5File file(path);
-  EdgeSplit split;
-  split.val = read_pairs(file, "val_edges", num_nodes);
-  split.test = read_pairs(file, "test_edges", num_nodes);
-  check(split.val.src.defined() == split.test.src.defined(), path, ": has only one of /val_edges and ",
-        "/test_edges: a split of the edges needs both");
-  for (const std::string part : {"val_negative_", "test_negative_"})
-    for (const char* of : {"edges", "targets"})
-      check(split.val.src.defined() || !file.has(part + of), path, ": /", part, of,
-            " needs /val_edges and /test_edges: give them, too, or leave it out");
-  split.val_negative = read_pairs(file, "val_negative_edges", num_nodes);
-  split.test_negative = read_pairs(file, "test_negative_edges", num_nodes);
-  split.val_by_edge = read_targets(file, "val_negative_targets", num_nodes, split.val, split.val_negative);
-  split.test_by_edge =
-      read_targets(file, "test_negative_targets", num_nodes, split.test, split.test_negative);
-  return split;
-}
-
-std::vector<std::string> edge_split_violations(const std::string& path, const Dataset& dataset) {
-  std::vector<std::string> findings;
-  check_split(path, dataset, &findings);
-  return findings;
-}
-
-EdgeSplitSizes edge_split_sizes(const std::string& path, const Dataset& dataset) {
-  return check_split(path, dataset, nullptr);
 }
 
 std::string shared_edges_text(std::int64_t in_both, std::int64_t val) {

@@ -39,18 +39,17 @@ struct EdgeSplitOptions {
 /// one of the first two or negatives without them, and one that has negatives of a part twice.
 EdgeSplit load_edge_split(const std::string& path, std::int64_t num_nodes);
 
-/// Violations of the split of a file, one line each, for validate_dataset(): a positive that is no edge of
-/// the graph, and a negative that is an edge; of each part the first. Without these, a
-/// part without an edge. Throws Error as load_edge_split().
-std::vector<std::string> edge_split_violations(const std::string& path, const Dataset& dataset);
-
 /// Edges in the parts of a file's split, each undirected one once; zeros where the file has none. Those in
-/// both count in both. Throws Error for violations.
+/// both count in both.
 struct EdgeSplitSizes {
   std::int64_t train = 0, val = 0, test = 0;
   std::int64_t in_both = 0;  // as in EdgeSplit
 };
-EdgeSplitSizes edge_split_sizes(const std::string& path, const Dataset& dataset);
+/// Violations are a positive that is no edge of the graph, and a negative that is an edge; of each part the
+/// first. Without these, a part without an edge. `findings` receives them, one line each; without it the
+/// first is thrown. Throws Error as load_edge_split().
+EdgeSplitSizes edge_split_sizes(const std::string& path, const Dataset& dataset,
+                                std::vector<std::string>* findings = nullptr);
 /// "2 of 9 validation edges are test edges, too: both parts are scored on them"; empty where none is.
 std::string shared_edges_text(std::int64_t in_both, std::int64_t val);
 
@@ -64,7 +63,7 @@ std::string shared_edges_text(std::int64_t in_both, std::int64_t val);
 ///            the whole graph. Those of the file are no edges before `symmetrize`.
 /// A function of the edges, the options and the file on every machine. Throws Error for fewer than three
 /// edges and a part without an edge, unless options.empty_parts, and the violations of
-/// edge_split_violations().
+/// edge_split_sizes().
 EdgeSplit take_edge_split(Dataset& dataset, const EdgeSplit& file, const EdgeSplitOptions& options);
 
 }  // namespace rodeo

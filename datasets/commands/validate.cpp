@@ -1,20 +1,9 @@
+#include "core/text.h"
 #include "datasets/commands/command_line.h"
-#include "datasets/edge_split.h"
 #include "datasets/hdf5_check.h"
-#include "datasets/hdf5_file.h"
 #include "datasets/hetero_dataset.h"
 
 namespace rodeo {
-namespace {
-
-/// What is valid and seldom meant: edges that validation and test share, as some of ogbl-collab.
-void print_warnings(const std::string& path) {
-  if (!Hdf5File(path).has("val_edges")) return;
-  const EdgeSplitSizes split = edge_split_sizes(path, load_dataset(path, {.features = false}));
-  if (split.in_both > 0) print_line("{}: warning: {}", path, shared_edges_text(split.in_both, split.val));
-}
-
-}  // namespace
 
 int validate_command(int argc, const char* const* argv) {
   CommandLine line(
@@ -25,15 +14,16 @@ int validate_command(int argc, const char* const* argv) {
       "FILE");
   if (!line.parse(argc, argv)) return 0;
   check_hdf5_file(line.file(0));
-  const bool hetero = is_hetero_file(line.file(0));
-  const std::vector<std::string> findings =
-      hetero ? validate_hetero_dataset(line.file(0)) : validate_dataset(line.file(0));
+  std::vector<std::string> warnings;
+  const std::vector<std::string> findings = is_hetero_file(line.file(0))
+                                                ? validate_hetero_dataset(line.file(0))
+                                                : validate_dataset(line.file(0), &warnings);
   for (const std::string& finding : findings) print_line("{}", finding);
-  if (findings.empty() && !hetero) print_warnings(line.file(0));
+  for (const std::string& warning : warnings) print_line("{}: warning: {}", line.file(0), warning);
   if (findings.empty())
     print_line("{}: valid", line.file(0));
   else
-    print_line("{}: {} {}", line.file(0), findings.size(), findings.size() == 1 ? "violation" : "violations");
+    print_line("{}: {}", line.file(0), count_of(std::ssize(findings), "violation"));
   return findings.empty() ? 0 : 1;
 }
 

@@ -120,13 +120,15 @@ Dataset load_dataset(const std::string& path, const LoadOptions& options) {
   return DatasetReader(Hdf5File(path), options, nullptr).read();
 }
 
-std::vector<std::string> validate_dataset(const std::string& path) {
+std::vector<std::string> validate_dataset(const std::string& path, std::vector<std::string>* warnings) {
   std::vector<std::string> findings;
   const Hdf5File file(path);
   const LoadOptions options{.all_splits = true};
   try {
     const Dataset dataset = DatasetReader(file, options, &findings).read();
-    if (findings.empty()) findings = edge_split_violations(path, dataset);
+    if (!findings.empty()) return findings;
+    const EdgeSplitSizes split = edge_split_sizes(path, dataset, &findings);
+    if (warnings && split.in_both > 0) warnings->push_back(shared_edges_text(split.in_both, split.val));
   } catch (const Error& error) {  // no later step can run
     findings.emplace_back(error.what());
   }

@@ -227,6 +227,7 @@ TEST(DatasetsEdgeSplit, ValidateReportsWhatContradictsTheGraph) {
   const test::TempDir dir;
   const std::string path = dir / "g.h5", where = path + ": ";
   using Ids = std::vector<std::int64_t>;
+  std::vector<std::string> warnings;
   const auto findings = [&](const Ids& val, const Ids& test, const Ids& val_negative,
                             const Ids& test_negative) {
     Hdf5Writer file(path);
@@ -238,9 +239,11 @@ TEST(DatasetsEdgeSplit, ValidateReportsWhatContradictsTheGraph) {
     write("val_negative_edges", val_negative), write("test_negative_edges", test_negative);
     file.attribute("num_nodes", std::int64_t{2147483647});  // takes no memory for each node
     file.commit();
-    return validate_dataset(path);
+    warnings.clear();
+    return validate_dataset(path, &warnings);
   };
   EXPECT_EQ(findings({0, 1}, {3, 2}, {0, 2}, {1, 3}), (std::vector<std::string>{}));
+  EXPECT_TRUE(warnings.empty());
   EXPECT_EQ(
       findings({0, 2}, {1, 3}, {1, 0}, {2, 3}),
       (std::vector{
@@ -249,6 +252,7 @@ TEST(DatasetsEdgeSplit, ValidateReportsWhatContradictsTheGraph) {
           where + "the validation negative (1, 0) is an edge of the graph: name another pair",
           where + "the test negative (2, 3) is an edge of the graph: name another pair"}));
   EXPECT_EQ(findings({0, 1}, {1, 0}, {0, 2}, {1, 3}), (std::vector<std::string>{}));
+  EXPECT_EQ(warnings, std::vector{shared_edges_text(1, 1)});
   EXPECT_EQ(findings({0, 1, 2, 1, 2, 3}, {3, 0}, {0, 2}, {1, 3}),
             (std::vector{where + "no training edges of 4: name fewer in /val_edges and /test_edges"}));
   EXPECT_EQ(findings({0, 1}, {1, 1}, {0, 2}, {1, 3}),

@@ -54,7 +54,7 @@ void validate(const std::string& input, std::uint64_t, const std::string& folder
     if (finding.find('\n') != std::string::npos || finding.find(file) != 0) std::abort();
   bool loads = true;
   try {
-    loads = edge_split_violations(file, load_dataset(file, {.all_splits = true})).empty();
+    edge_split_sizes(file, load_dataset(file, {.all_splits = true}));
   } catch (const Error&) {
     loads = false;
   }
@@ -83,7 +83,7 @@ void edge_split(const std::string& input, std::uint64_t number, const std::strin
   EdgeSplitOptions options{.symmetrize = number / 2 % 2 == 1, .seed = number};
   if (number / 4 % 2 == 1) options.parts = "40/30/30";
   const bool of_file = named.val.src.defined() && options.parts.empty() && !options.symmetrize,
-             valid = edge_split_violations(file, dataset).empty();
+             valid = validate_dataset(file).empty();
   EdgeSplit split;
   try {
     split = take_edge_split(dataset, named, options);
