@@ -178,6 +178,15 @@ TEST(TrainRepeat, NotesAreCounted) {
   EXPECT_TRUE(text.ends_with(
       "\nnote            2 of 3 runs not converged. Try\nnote            1 of 3 runs diverged. Try\n"))
       << text;
+  testing::internal::CaptureStdout();
+  train_repeated(options, [&](const TrainOptions& one, const Turn&) {
+    return result(0.5, 0.5, {{"no better than chance", "", one.seed == 1 ? "Try a" : "Try b"}});
+  });
+  text = testing::internal::GetCapturedStdout();
+  EXPECT_TRUE(
+      text.ends_with("note            2 of 3 runs no better than chance. Try b\n"
+                     "note            1 of 3 runs no better than chance. Try a\n"))
+      << text;
   options.quiet = true;  // one line; remarks go to stderr
   testing::internal::CaptureStderr();
   run(options);

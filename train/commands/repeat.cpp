@@ -218,8 +218,9 @@ void RunBoard::print_notes(const std::vector<const RunResult*>& results) const {
   std::vector<std::pair<Note, int>> counts;
   for (const RunResult* result : results)
     for (const Note& note : result->notes) {
-      const auto known = std::find_if(counts.begin(), counts.end(),
-                                      [&](const auto& entry) { return entry.first.what == note.what; });
+      const auto known = std::find_if(counts.begin(), counts.end(), [&](const auto& entry) {
+        return entry.first.what == note.what && entry.first.advice == note.advice;
+      });
       if (known == counts.end())
         counts.emplace_back(note, 1);
       else
