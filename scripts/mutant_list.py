@@ -161,7 +161,7 @@ MUTANTS = [
     ("train/progress.cpp", "evaluation.val_loss < lowest_loss", "true", "TrainLoop*"),
     ("train/fit.cpp", "epoch % options_.eval_every == 0 || epoch == options_.epochs", "epoch % options_.eval_every == 0", "TrainLoop*"),
     ("train/io/run_state.cpp", "has_lowest ? d.get<int>(\"lowest_loss_epoch\") : state.trainer.best_epoch", "state.trainer.epoch", "TrainRecorder*"),
-    ("train/task/advice.cpp", "task.one_way_edges > 0", "task.one_way_edges > 2", "TrainAdvice*"),
+    ("train/task/node_model.cpp", "task.one_way_edges > 0", "task.one_way_edges > 2", "TrainAdvice*"),
     ("core/memory_plan.cpp", "blocks[other].begin < blocks[i].end &&", "blocks[other].begin <= blocks[i].end &&", "CoreMemoryPlan*"),
     ("core/host/cgroup.cpp", "*quota / *period + (*quota % *period != 0)", "*quota / *period", "CoreControlGroups*"),
     ("ops/cpu/macro_f1.cpp", "if (of.named == 0) continue;", "if (of.hits == 0) continue;", "OpsMacroF1*"),

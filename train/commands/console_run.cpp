@@ -57,7 +57,7 @@ void describe(const Console& console, const NodeRun& run, const TrainOptions& op
     console.say("reorder", fmt::format("{}, in {:.1f} ms", task.reorder, task.reorder_ms));
   console.say("memory", str(format_bytes(memory_stats(device).current), " on ", device));
   console.say("algorithms", model.algorithms);
-  for (const std::string& warning : data_warnings(task)) console.say("warning", warning);
+  for (const std::string& warning : task.warnings) console.say("warning", warning);
   if (options.aggregation != Aggregation::kAuto && !task.partition)
     console.say("warning",
                 str("--aggregation ", options.aggregation,

@@ -94,7 +94,7 @@ std::string start_line(const TrainOptions& options, const NodeTask& task, const 
     json["reorder"] = {{"by", name(options.reorder)}, {"ms", task.reorder_ms}, {"text", task.reorder}};
   json["model"] = {{"text", facts.model}, {"parameters", facts.parameters}, {"algorithms", facts.algorithms}};
   json["memory"] = {{"data_bytes", facts.data_bytes}, {"convert_peak_bytes", task.convert_peak_bytes}};
-  if (const auto warnings = data_warnings(task); !warnings.empty()) json["warnings"] = warnings;
+  if (!task.warnings.empty()) json["warnings"] = task.warnings;
   if (facts.resumed_from > 0 || facts.resumed_batch > 0) json["resumed_from"] = facts.resumed_from;
   if (facts.resumed_batch > 0) json["resumed_batch"] = facts.resumed_batch;
   return json_text(json);

@@ -216,7 +216,7 @@ std::string make_report(const TrainOptions& options, const NodeRun& run, const R
   std::vector<std::string> notes = {
       fmt::format("{} after the last epoch, {}", value(summary.last.test), summary.epochs)};
   if (task.majority_class >= 0) notes.push_back(describe_majority(task));
-  std::vector<std::string> warnings = data_warnings(task);
+  std::vector<std::string> warnings = task.warnings;
   for (const Note& note : run_notes(task, summary, options)) warnings.push_back(note.text());
   page += fmt::format(
       "<section class=\"result\"><p><b>{}</b></p>\n<p>test {} at the best validation epoch, {} (validation "

@@ -9,18 +9,6 @@
 
 namespace rodeo {
 
-std::vector<std::string> data_warnings(const NodeTask& task) {
-  std::vector<std::string> warnings = task.warnings;
-  if (task.one_way_edges > 0)
-    warnings.push_back(
-        fmt::format("the graph is not symmetric: {} of {} edges ({:.3g} %) have no reverse edge. Messages go "
-                    "from source to "
-                    "destination only; unless that is meant, --undirected adds the missing direction",
-                    task.one_way_edges, task.num_edges,
-                    100 * static_cast<double>(task.one_way_edges) / static_cast<double>(task.num_edges)));
-  return warnings;
-}
-
 std::string class_text(const std::vector<std::string>& class_names, std::int64_t c) {
   if (class_names.empty()) return std::to_string(c);
   return fmt::format("{} ({})", c, printable(class_names.at(static_cast<std::size_t>(c))));

@@ -1,4 +1,4 @@
-/// Remarks on data and results that look right and are not. One line each, for terminal, log and report.
+/// Remarks on results that look right and are not. One line each, for terminal, log and report.
 #pragma once
 
 #include <string>
@@ -9,9 +9,6 @@
 #include "train/trainer.h"
 
 namespace rodeo {
-
-/// NodeTask::warnings, and edges whose reverse is missing.
-std::vector<std::string> data_warnings(const NodeTask& task);
 
 /// "2", and where the dataset has names of classes "2 (dog)", printable.
 std::string class_text(const std::vector<std::string>& class_names, std::int64_t c);

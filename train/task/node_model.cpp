@@ -104,6 +104,12 @@ void describe_data(const Dataset& dataset, const RunGraph& graph, const TrainOpt
   find_majority(dataset.y, dataset.split.test, task);
   const bool graphs = options.task == TaskKind::kGraph;
   task.warnings = check_label_kind(dataset.y, graphs ? "graphs" : "nodes", graphs ? "/graph_y" : "/y");
+  if (task.one_way_edges > 0 && traits_of(options).graph != GraphInput::kNoEdges)
+    task.warnings.push_back(fmt::format(
+        "the graph is not symmetric: {} of {} edges ({:.3g} %) have no reverse edge. Messages go from source "
+        "to destination only; unless that is meant, --undirected adds the missing direction",
+        task.one_way_edges, task.num_edges,
+        100 * static_cast<double>(task.one_way_edges) / static_cast<double>(task.num_edges)));
 }
 
 NodeModel build_model(const TrainOptions& options, const NodeTask& task, const ModelGraph& graph,
