@@ -137,6 +137,41 @@ TEST_P(TrainLinkTask, AnEdgeIsRankedAmongItsOwnNegatives) {
   EXPECT_NEAR(run.model.parts.metrics->details()[kRankingHits].second, hits / static_cast<double>(k), 1e-12);
 }
 
+TEST_P(TrainLinkTask, HitsAmongFewerNegativesAreNamed) {
+  Dataset rest = communities();
+  EdgeSplit split = take_edge_split(rest, {}, {});
+  split.test_by_edge = true;  // one negative each
+  TrainOptions options = link_options("gcn", 1);
+  const auto warnings = [&] {
+    return make_run(DataSource{.dataset = communities(), .edge_split = split}, options, device())
+        .task.warnings;
+  };
+  options.hits = 1;
+  const std::size_t before = warnings().size();
+  options.hits = 2;
+  const std::string why = "Hits@2 of the test edges is 1 for all scores: each is ranked among 1 negative";
+  ASSERT_EQ(warnings().size(), before + 1);
+  EXPECT_EQ(warnings().back(), why);
+  options.link_metric = kRankingHits;
+  EXPECT_ERROR(warnings(), "--link-metric hits: " + why + ": give --hits of at most 1");
+  split.test_by_edge = false;
+  options.hits = split.val.src.numel();
+  EXPECT_EQ(warnings().size(), before);
+  ++options.hits;
+  EXPECT_ERROR(warnings(),
+               str("--link-metric hits: Hits@", options.hits,
+                   " of the validation edges is 1 for all scores: each is ranked among ",
+                   split.val.src.numel(), " negatives: give --hits of at most ", split.val.src.numel()));
+}
+
+TEST_P(TrainLinkTask, ASetOfGraphsIsRefused) {
+  Dataset dataset = communities();
+  dataset.graph_ptr = Tensor::from(std::vector<std::int64_t>{0, 100, dataset.num_nodes});
+  EXPECT_ERROR(
+      make_run(dataset, link_options("gcn", 1), device()),
+      dataset.name + ": is a set of 2 graphs, for --task graph: --task link predicts edges of one graph");
+}
+
 TEST_P(TrainLinkTask, NodeOrderChangesNoPair) {
   TrainOptions options = link_options("gcn", 1);
   const double before = train(options, device()).summary.last.val;

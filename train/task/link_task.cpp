@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "core/text.h"
 #include "datasets/reorder.h"
 #include "ops/all_gather.h"
 #include "ops/combine.h"
@@ -129,6 +130,27 @@ struct PairScores {
   }
 };
 
+/// Refuses a metric that no scores can change, and warns of one beside it: Hits@K among fewer than K
+/// negatives.
+void check_hits(const TrainOptions& options, const std::vector<RelationPairs>& relations, NodeTask& task) {
+  for (const std::size_t s : {1, 2}) {
+    std::int64_t most = 0, edges = 0;
+    for (const RelationPairs& relation : relations) {
+      const PairCounts& pairs = relation.sets[s];
+      edges += pairs.positives;
+      if (pairs.positives > 0)
+        most = std::max(most, pairs.by_edge ? pairs.negatives / pairs.positives : pairs.negatives);
+    }
+    if (edges == 0 || most >= options.hits) continue;
+    const std::string why =
+        str("Hits@", options.hits, " of the ", kSetNames[s],
+            " edges is 1 for all scores: each is ranked among ", count_of(most, "negative"));
+    check(options.link_metric != kRankingHits, "--link-metric hits: ", why, ": give --hits of at most ",
+          most);
+    return task.warnings.push_back(why);
+  }
+}
+
 std::vector<PairRelation> pair_relations(const std::vector<LinkRelation>& relations) {
   std::vector<PairRelation> out;
   for (const LinkRelation& relation : relations) {
@@ -197,6 +219,7 @@ void set_link_parts(NodeRun& run, const std::vector<LinkRelation>& relations, co
                                  {count(s.train, s.train, false), count(s.val, s.val_negative, s.val_by_edge),
                                   count(s.test, s.test_negative, s.test_by_edge)}});
   }
+  check_hits(options, ranking.relations, task);
   TrainerParts& parts = model.parts;
   parts.forward = [shared, module = model.module.get()](const StepInput& in) {
     if (in.batch) return shared->predict(in);
@@ -215,7 +238,7 @@ void set_link_parts(NodeRun& run, const std::vector<LinkRelation>& relations, co
   task.metric = parts.metrics->metric_name();
   task.parts_of = "edges";
   task.split = parts.metrics->sets();
-  task.split_sizes = {task.split.train.numel(), task.split.val.numel(), task.split.test.numel()};
+  task.split_sizes = task.split.sizes();
 }
 
 }  // namespace rodeo

@@ -121,6 +121,8 @@ void check_data(const TrainOptions& options, const DataHeader& data) {
   check(data.form != FeatureForm::kDense || data.makes_features || data.features > 0 || data.nodes == 0,
         data.where, data.in_file ? ": /x" : ": x", " must have at least one feature", kMakesFeatures);
   if (options.task == TaskKind::kGraph) return;
+  check(options.task != TaskKind::kLink || data.graphs == 0, data.where, ": is a set of ", data.graphs,
+        " graphs, for --task graph: --task link predicts edges of one graph");
   check(!options.edge_features || data.edge_features >= 0, data.where,
         ": has no /edge_attr, which --edge-features reads");
   check(data.form != FeatureForm::kAuto, data.where,
