@@ -12,6 +12,7 @@
 #include "core/launch_ranks.h"
 #include "core/text.h"
 #include "train/commands/command.h"
+#include "train/commands/prediction_run.h"
 #include "train/commands/train_run.h"
 #include "train/io/run_state.h"
 #include "train/task/hetero_task.h"
@@ -195,14 +196,7 @@ struct Loaded {
         make_hetero_prediction_run(std::move(data), info.types, info.num_classes, info.options, device));
   }
   NodeRun run(Dataset data, Device device) {
-    add_input_features(data, info.options);
-    info.options.input_features = InputFeatures::kFile;
-    check(data.has_features() || data.graph_ptr.defined(), "[predict] the dataset has no features");
-    if (info.features.defined()) {
-      data.x = info.features.apply(dense_features(data).to(kCpu));
-      data.x_sparse = {};
-      info.options.normalize_features = FeatureScaling::kNone;
-    }
+    prepare_features(data, info, "[predict] the dataset");
     data.num_classes = info.num_classes;
     data.split = {};
     return ready(make_prediction_run(std::move(data), info.options, device));

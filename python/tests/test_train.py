@@ -203,6 +203,13 @@ def test_regression_predicts_numbers(tmp_path):
         assert made.task == "regression" and "task='regression'" in repr(made)
 
 
+def test_degrees_are_cut_as_in_training():
+    edges, x, y, masks = small()
+    result = rodeo.train(rodeo.Dataset(edges, x, y, **masks), model="gcn", epochs=1, device="cpu", input_features="degree")
+    path = np.stack([np.arange(9), np.arange(1, 10)])
+    assert result.predict(rodeo.Dataset(path, np.ones((10, 1), "float32"), np.zeros(10, int))).shape == (10,)
+
+
 def test_arrays_that_would_lose_their_meaning_are_refused():
     edges, x, y, masks = small()
     with pytest.raises(ValueError, match="labels are floats: give task='regression'"):

@@ -36,21 +36,24 @@ void complete(WeightsInfo& info, const PredictOptions& options, const Dataset& d
   info.regression = dataset.regression();
 }
 
-/// The dataset as the weights were trained on it: --normalize-features standard, and the test nodes of
-/// --split.
-void prepare(Dataset& dataset, WeightsInfo& info, const std::string& file) {
-  if (info.features.defined()) {
-    dataset.x = info.features.apply(dense_features(dataset));
-    dataset.x_sparse = {};
-    info.options.normalize_features = FeatureScaling::kNone;
-  }
-  const bool nodes = info.options.task == TaskKind::kNode;
-  if (nodes && !info.split.empty() && dataset.name == info.dataset && dataset.y.defined())
-    dataset.split =
-        load_dataset(file, {.features = false, .edges = false, .split = info.split, .seed = info.seed}).split;
-}
-
 }  // namespace
+
+void prepare_features(Dataset& dataset, WeightsInfo& info, const std::string& where) {
+  add_input_features(dataset, info.options, info.num_features);
+  info.options.input_features = InputFeatures::kFile;
+  if (dataset.graph_ptr.defined()) {
+    dataset.x = graph_set_features(dataset);
+    dataset.x_sparse = {};
+    dataset.num_features = dataset.x.dim(1);
+  }
+  check(dataset.has_features(), where, " has no features");
+  check(info.num_features == 0 || dataset.num_features == info.num_features, where, " has ",
+        dataset.num_features, " features, the weights are for ", info.num_features);
+  if (!info.features.defined()) return;
+  dataset.x = info.features.apply(dense_features(dataset));
+  dataset.x_sparse = {};
+  info.options.normalize_features = FeatureScaling::kNone;
+}
 
 Dataset take_labels(Dataset& dataset, const WeightsInfo& info, bool graphs) {
   Dataset part;
@@ -140,19 +143,8 @@ PredictionRun load_graph(const PredictOptions& options, WeightsInfo& info, const
   check(!is_hetero_file(options.dataset), options.dataset, ": holds node types and relations, and ", file,
         " are weights of ", info.options.model, ", for one type of nodes");
   Dataset dataset = load_dataset(options.dataset);
-  add_input_features(dataset, info.options, info.num_features);
-  info.options.input_features = InputFeatures::kFile;
-  if (dataset.graph_ptr.defined()) {
-    dataset.x = graph_set_features(dataset);
-    dataset.x_sparse = {};
-    dataset.num_features = dataset.x.dim(1);
-  }
-  check(dataset.has_features(), options.dataset, ": has no features");
-  if (options.model)
-    complete(info, options, dataset);
-  else
-    check(dataset.num_features == info.num_features, options.dataset, ": has ", dataset.num_features,
-          " features, the weights in ", file, " are for ", info.num_features);
+  prepare_features(dataset, info, options.dataset + ":");
+  if (options.model) complete(info, options, dataset);
   const bool graphs = info.options.task == TaskKind::kGraph;
   check(!graphs || dataset.graph_ptr.defined(), options.dataset, ": has no /graph_ptr: ", file,
         " are weights for the graphs of a set");

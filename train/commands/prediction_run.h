@@ -27,6 +27,11 @@ struct PredictionRun {
 PredictionRun load_prediction_run(const PredictOptions& options, WeightsInfo& info, const std::string& file,
                                   Device device, const Console& console);
 
+/// Gives the dataset the features that the weights read: those of --input-features and of a set of graphs,
+/// and standardised. `info.options` ask for none of these then. Throws Error, "WHERE has ...", where there
+/// are none, or not as many as the weights read (info.num_features; 0: any).   dataset: on the host
+void prepare_features(Dataset& dataset, WeightsInfo& info, const std::string& where);
+
 /// Labels, masks and names, on the host, without edges and features. Those of graphs: labels, and the fold of
 /// training.
 Dataset take_labels(Dataset& dataset, const WeightsInfo& info, bool graphs);
