@@ -68,7 +68,7 @@ Adjacency make_dense_graph(const DenseGraph& graph, bool shuffled) {
     for (const std::int64_t c : columns_of(graph, row))
       rows[i].push_back(static_cast<std::int32_t>(shuffled ? new_id[static_cast<std::size_t>(c)] : c));
     std::ranges::sort(rows[i]);
-    rows[i].erase(std::ranges::unique(rows[i]).begin(), rows[i].end());
+    rows[i].erase(std::unique(rows[i].begin(), rows[i].end()), rows[i].end());
   }
   std::vector<std::int64_t> row_ptr{0};
   std::vector<std::int32_t> col;

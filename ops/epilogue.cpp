@@ -102,7 +102,9 @@ Variable recorded(const Variable& x, const Variable& bias, const EpilogueOptions
     const Variable dx = options.pre_scale.defined() ? scale_rows(inner, options.pre_scale) : inner;
     return std::vector{dx, bias_learns ? cast(sum_rows(inner), bias_dtype) : Variable()};
   };
-  return record("epilogue", y, {x, bias}, BothForms{of_tensors, of_variables}, recomputed);
+  return record("epilogue", y, {x, bias},
+                BothForms<decltype(of_tensors), decltype(of_variables)>{of_tensors, of_variables},
+                recomputed);
 }
 
 }  // namespace

@@ -119,6 +119,7 @@ MAX_LINES = 400
 SOURCES = (".h", ".cuh", ".cpp", ".cu")
 TEST_SUITE = re.compile(r"^TEST(?:_[PF])?\((\w+)", re.MULTILINE)
 SUITES = tuple(layer.capitalize() for layer in [*LAYERS, "bench"])  # ctest selects suites by these prefixes
+CLANG_REFUSES = re.compile(r"\bstd::(?:views::\w+|ranges::unique)\b")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
 
 
@@ -159,6 +160,8 @@ def form_of_a_file(path, text):
         yield "length", f"{lines} lines, more than {MAX_LINES}"
     if re.search(r"\t| \n", text):
         yield "blanks", "a tab, or blanks at the end of a line"
+    if found := CLANG_REFUSES.search(re.sub(r"//.*", "", text)):
+        yield "clang", f"{found[0]}: Clang 14, by which scripts/tsan.sh and clang-tidy read sources, cannot compile that of GCC 12"
     if is_header(path) and "#pragma once" not in text:
         yield "pragma once", "a header without #pragma once"
     if path.endswith("_test.cpp"):

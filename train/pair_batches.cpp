@@ -113,8 +113,7 @@ SampledBatch PairBatchSampler::sample(std::size_t step) {
 
   Ids nodes = src;
   nodes.insert(nodes.end(), dst.begin(), dst.end());
-  std::ranges::sort(nodes);
-  nodes.erase(std::ranges::unique(nodes).begin(), nodes.end());
+  nodes = sorted_unique(std::move(nodes));
   const Device device = sampler_.graph().device();
   const auto rows = [&](Ids ids) {
     for (std::int64_t& id : ids) id = std::ranges::lower_bound(nodes, id) - nodes.begin();

@@ -17,10 +17,11 @@ namespace {
 std::shared_ptr<const MiniBatchTraining> make_batches(const TrainOptions& options, const NodeTask& task,
                                                       const Adjacency& adj, bool can_be_padded) {
   const auto out = std::make_shared<MiniBatchTraining>(
-      MiniBatches(task.split.train, task.num_nodes, options.batch, options.seed, adj.device(),
-                  has_batch_norm(options) ? 2 : 1),
-      NeighborSampler(adj, {fanout_of(options), options.replace, options.seed}), options.batch,
-      can_be_padded && !options.batch_by_parts);
+      MiniBatchTraining{.batches = MiniBatches(task.split.train, task.num_nodes, options.batch, options.seed,
+                                               adj.device(), has_batch_norm(options) ? 2 : 1),
+                        .sampler = NeighborSampler(adj, {fanout_of(options), options.replace, options.seed}),
+                        .batch_size = options.batch,
+                        .can_be_padded = can_be_padded && !options.batch_by_parts});
   if (options.batch_by_parts)
     out->parts.emplace(adj, task.split.train, options.batch, options.layers, options.seed);
   out->ranks = task.ranks;

@@ -232,9 +232,10 @@ void train_on_batches(NodeRun& run, HeteroModel& made, const HeteroGraph& graph,
   const std::int64_t count = target < 0 ? graph.num_nodes() : graph.num_nodes(target);
   const auto nodes = target < 0 ? std::vector{counted(count)}  // of pairs
                                 : std::vector{task.split.train, task.split.val, task.split.test};
-  const auto batches = std::make_shared<MiniBatchTraining>(
-      MiniBatches(nodes.front(), count, options.batch, options.seed, graph.device()),
-      NeighborSampler(graph, target, {fanout_of(options), options.replace, options.seed}), options.batch);
+  const auto batches = std::make_shared<MiniBatchTraining>(MiniBatchTraining{
+      .batches = MiniBatches(nodes.front(), count, options.batch, options.seed, graph.device()),
+      .sampler = NeighborSampler(graph, target, {fanout_of(options), options.replace, options.seed}),
+      .batch_size = options.batch});
   batches->ranks = task.ranks;
   for (const HeteroInput& input : inputs)
     if (input.x.defined()) batches->x_of_types.push_back(input.x.input().value());
@@ -282,7 +283,8 @@ NodeRun build_run(HeteroDataset& dataset, const TrainedTypes* trained, const Tra
                   Device device, const Communicator& ranks) {
   check_hetero_options(options);
   NodeRun run;
-  auto& [task, model] = run;
+  NodeTask& task = run.task;
+  NodeModel& model = run.model;
   TypePartitions partitions;  // over ranks that train on the whole graph
   reset_peak_memory(device);
   HeteroGraph graph;

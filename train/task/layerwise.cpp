@@ -124,8 +124,7 @@ Variable sampled_logits(const MiniBatchTraining& training,
     const std::vector<std::int64_t> some = part.to_vector<std::int64_t>();
     all.insert(all.end(), some.begin(), some.end());
   }
-  std::ranges::sort(all);
-  all.erase(std::ranges::unique(all).begin(), all.end());
+  all = sorted_unique(std::move(all));
   const std::int64_t count = std::ssize(all);
   check(count > 0, "[sampled_logits] there are no nodes");
 

@@ -75,9 +75,7 @@ void set_placeholders(Dataset& dataset, std::int64_t columns) {
 Tensor nodes_of(const NodePairs& pairs) {
   std::vector<std::int64_t> nodes = pairs.src.to_vector<std::int64_t>();
   for (const std::int64_t node : pairs.dst.to_vector<std::int64_t>()) nodes.push_back(node);
-  std::ranges::sort(nodes);
-  nodes.erase(std::ranges::unique(nodes).begin(), nodes.end());
-  return Tensor::from(nodes);
+  return Tensor::from(sorted_unique(std::move(nodes)));
 }
 
 void reorder(Dataset& dataset, const TrainOptions& options, Device device, NodeTask& task) {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ranges>
 #include <utility>
 
 #include "core/memory_stats.h"
@@ -215,7 +214,7 @@ std::vector<MemoryTiers> choose_tiers(const TrainOptions& o, const MemoryNeeds& 
   auto first = std::ranges::find_if(allowed, [&](const Pair& at) { return fits(at, needs, room); });
   if (first == allowed.end()) {  // as little as possible on the device; batches may be small enough
     const auto device_bytes = [&](const Pair& at) { return held(at, needs, room).device; };
-    const std::int64_t least = std::ranges::min(allowed | std::views::transform(device_bytes));
+    const std::int64_t least = device_bytes(*std::ranges::min_element(allowed, {}, device_bytes));
     first = std::ranges::find_if(
         allowed, [&](const Pair& at) { return device_bytes(at) == least && fits_host(at, needs, room); });
   }
