@@ -23,9 +23,9 @@ namespace rodeo {
 /// A score of -inf gives the weight 0, also in a row where all scores are -inf. A NaN or +inf makes the whole
 /// row NaN in its head.
 /// options.negative_slope is ignored. options.scale multiplies the dot products, 1 / sqrt(k) by default.
-/// kFused on CUDA takes heads of at most 512 bytes (k and m times the size of an element), else it is an
-/// Error; kAuto takes kComposed there. For backward kFused keeps y and one number for each row and head, the
-/// log of the sum of exp(score): gradients have a relative error of the dtype's epsilon times the score.
+/// kFused on CUDA takes heads of at most 256 elements (k and m; 64 of f64), else it is an Error; kAuto takes
+/// kComposed there. For backward kFused keeps y and one number for each row and head, the log of the sum of
+/// exp(score): gradients have a relative error of the dtype's epsilon times the score.
 /// kComposed keeps arrays [edges, heads], and rounds them in 16-bit types; with `edge`, two [edges, heads,
 /// k]. Both forms use the dropout mask of edge_dropout(). Over ranks the rows of key and v are gathered.
 /// Deterministic: same inputs, same device, same bits. Throws rodeo::Error when shapes, dtypes or devices

@@ -4,6 +4,8 @@
 #include <bit>
 #include <ostream>
 
+#include "core/text.h"
+
 namespace rodeo {
 namespace {
 
@@ -14,6 +16,12 @@ constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
 }
 
 }  // namespace
+
+HeadLanes choose_head_lanes(std::int64_t k, int element_bytes) {
+  const int vector = 16 / element_bytes, loads = element_bytes == 4 && (k <= 16 || k > 32) ? 2 : 1;
+  const int lanes = lanes_per_head(k, loads * vector);
+  return {lanes, loads, k == std::int64_t{lanes} * loads * vector};
+}
 
 AttentionTiles choose_attention_tiles(int columns, int element_bytes) {
   const int whole = 512 / element_bytes, wide = 128 / element_bytes, rest = columns % wide;
@@ -58,6 +66,11 @@ EdgeSoftmaxConfig choose_edge_softmax(std::int64_t heads, int element_bytes) {
 std::ostream& operator<<(std::ostream& out, const AttentionTiles& tiles) {
   return out << tiles.whole << " whole, " << tiles.wide << " wide and " << tiles.narrow
              << " narrow column tiles";
+}
+
+std::ostream& operator<<(std::ostream& out, const HeadLanes& head) {
+  return out << count_of(head.lanes, "lane") << " of " << count_of(head.loads, "load") << " a head"
+             << (head.whole ? ", whole" : "");
 }
 
 std::ostream& operator<<(std::ostream& out, const ShortRowsConfig& config) {

@@ -9,11 +9,20 @@
 
 namespace rodeo {
 
-/// Whether the fused forms of dot_attention and gatv2_attention on CUDA take heads of k elements: a head is
-/// in the registers of a warp, 16 bytes a lane.
-constexpr bool fused_attention_covers(std::int64_t k, int element_bytes) {
-  return k * element_bytes <= 512;
+/// The most elements of a head that the fused forms of dot_attention and gatv2_attention on CUDA take: a head
+/// is in the registers of a warp.
+constexpr std::int64_t most_fused_columns(int element_bytes) {
+  return element_bytes == 8 ? 64 : 256;
 }
+/// How these forms hold a head of k elements: `lanes` lanes, each with `loads` loads of 16 bytes. What a lane
+/// does once for an edge, it does for 8 elements of f32, too, except where a load of 8 lanes has the head.
+struct HeadLanes {
+  int lanes, loads;
+  bool whole;  // no lane reads past the end of the head
+  bool operator==(const HeadLanes&) const = default;
+};
+std::ostream& operator<<(std::ostream& out, const HeadLanes& lanes);
+HeadLanes choose_head_lanes(std::int64_t k, int element_bytes);
 
 /// How fused attention covers the columns of all heads: whole tiles of 512 bytes (32 lanes of 16 bytes), or
 /// wide tiles of 128 bytes (8 lanes), then at most one narrow tile of 64 bytes (4 lanes) where the rest fits
@@ -86,6 +95,9 @@ EdgeSoftmaxConfig choose_edge_softmax(std::int64_t heads, int element_bytes);
 //   dot, gatv2 (fwd, 2 x bwd)  f32 bf16 f16  8, 16, 32 lanes a head    a head in the registers of its lanes
 //                                            fewer than 8 lanes        several heads a group of lanes
 //                                            operands by edge          rare: one tile for all heads
+//                              f32           whole heads of 8, 64 and  one address for both loads of a lane
+//                                            128 elements
+//                              bf16 f16      1 or 4 lanes              heads of 8 and 32: loops unrolled
 //                              f64           operands by edge
 //   row_terms, layer gradients f32 bf16 f16  16-byte vectors, elements elements: odd k, unaligned rows
 //                              f64           elements

@@ -9,10 +9,10 @@ namespace rodeo {
 
 bool takes_fused_form(std::string_view op, const Tensor& x, std::int64_t columns, AttentionForm form) {
   const bool covered =
-      !x.device().is_cuda() || fused_attention_covers(columns, static_cast<int>(size_of(x.dtype())));
+      !x.device().is_cuda() || columns <= most_fused_columns(static_cast<int>(size_of(x.dtype())));
   check(covered || form != AttentionForm::kFused, "[", op, "] the fused form on ", x.device(),
-        " takes heads of at most 512 bytes, got ", columns, " elements of ", x.dtype(),
-        ": choose auto or composed");
+        " takes heads of at most ", most_fused_columns(static_cast<int>(size_of(x.dtype()))), " elements of ",
+        x.dtype(), ", got ", columns, ": choose auto or composed");
   return covered && form != AttentionForm::kComposed;
 }
 

@@ -9,6 +9,28 @@
 namespace rodeo::test {
 namespace {
 
+TEST(OpsAttentionConfig, LanesOfAHead) {
+  const auto lanes = [](std::int64_t k, int bytes) { return choose_head_lanes(k, bytes); };
+  EXPECT_EQ(lanes(1, 4), (HeadLanes{1, 2, false}));
+  EXPECT_EQ(lanes(8, 4), (HeadLanes{1, 2, true}));  // two loads of four elements
+  EXPECT_EQ(lanes(9, 4), (HeadLanes{2, 2, false}));
+  EXPECT_EQ(lanes(16, 4), (HeadLanes{2, 2, true}));
+  EXPECT_EQ(lanes(17, 4), (HeadLanes{8, 1, false}));
+  EXPECT_EQ(lanes(32, 4), (HeadLanes{8, 1, true}));  // one load of eight lanes has the head
+  EXPECT_EQ(lanes(33, 4), (HeadLanes{8, 2, false}));
+  EXPECT_EQ(lanes(64, 4), (HeadLanes{8, 2, true}));
+  EXPECT_EQ(lanes(128, 4), (HeadLanes{16, 2, true}));
+  EXPECT_EQ(lanes(most_fused_columns(4), 4), (HeadLanes{32, 2, true}));
+  EXPECT_EQ(lanes(8, 2), (HeadLanes{1, 1, true}));
+  EXPECT_EQ(lanes(32, 2), (HeadLanes{4, 1, true}));
+  EXPECT_EQ(lanes(most_fused_columns(2), 2), (HeadLanes{32, 1, true}));
+  EXPECT_EQ(lanes(7, 8), (HeadLanes{4, 1, false}));
+  EXPECT_EQ(lanes(most_fused_columns(8), 8), (HeadLanes{32, 1, true}));
+  std::ostringstream text;
+  text << lanes(8, 4);
+  EXPECT_EQ(text.str(), "1 lane of 2 loads a head, whole");
+}
+
 TEST(OpsAttentionConfig, ColumnTiles) {
   struct Case {
     int columns, element_bytes;

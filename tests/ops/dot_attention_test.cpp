@@ -100,7 +100,7 @@ std::vector<ReferenceSum> reference(const Adjacency& adj, const std::vector<Tens
 }
 
 std::vector<AttentionForm> forms(Device device, std::int64_t k, DType dtype) {
-  const bool fused = !device.is_cuda() || fused_attention_covers(k, static_cast<int>(size_of(dtype)));
+  const bool fused = !device.is_cuda() || k <= most_fused_columns(static_cast<int>(size_of(dtype)));
   if (!fused) return {AttentionForm::kAuto};
   return {AttentionForm::kFused, AttentionForm::kComposed};
 }
@@ -134,7 +134,10 @@ TEST_P(OpsDotAttention, MatchesFloat64) {
                         {4, 32, 32, {true}, 0},
                         {8, 8, 8, {true, true}, 0.4},
                         {3, 7, 7, {false, true}, 0},
-                        {11, 2, 2, {true}, 0.5}};
+                        {11, 2, 2, {true}, 0.5},
+                        {3, 16, 10, {}, 0},
+                        {2, 64, 64, {}, 0.2},
+                        {1, 300, 300, {}, 0}};
   for (const Case& c : cases)
     for (const DType dtype : {DType::kF64, DType::kF32, DType::kBF16, DType::kF16}) {
       const auto in = random_inputs(host, c.heads, c.k, c.m, c.terms, dtype, device());
@@ -308,10 +311,10 @@ TEST_P(OpsDotAttention, Errors) {
   EXPECT_ERROR(dot_attention(adj, q, key, v, {}, {}, {.scale = kInf}),
                "[dot_attention] scale must be finite, got inf");
   if (device().is_cuda()) {
-    EXPECT_ERROR(dot_attention(adj, f32({2, 1, 129}), f32({3, 1, 129}), f32({3, 1, 129}), {}, {},
+    EXPECT_ERROR(dot_attention(adj, f32({2, 1, 257}), f32({3, 1, 257}), f32({3, 1, 257}), {}, {},
                                {.form = AttentionForm::kFused}),
                  str("[dot_attention] the fused form on ", device(),
-                     " takes heads of at most 512 bytes, got 129 elements of f32: choose auto or composed"));
+                     " takes heads of at most 256 elements of f32, got 257: choose auto or composed"));
   }
 }
 

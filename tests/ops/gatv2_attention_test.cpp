@@ -88,7 +88,7 @@ std::vector<ReferenceSum> reference(const Adjacency& adj, const std::vector<Tens
 }
 
 std::vector<AttentionForm> forms(Device device, std::int64_t k, DType dtype) {
-  const bool fused = !device.is_cuda() || fused_attention_covers(k, static_cast<int>(size_of(dtype)));
+  const bool fused = !device.is_cuda() || k <= most_fused_columns(static_cast<int>(size_of(dtype)));
   if (!fused) return {AttentionForm::kAuto};
   return {AttentionForm::kFused, AttentionForm::kComposed};
 }
@@ -108,7 +108,8 @@ TEST_P(OpsGatv2Attention, MatchesFloat64) {
   };
   const Case cases[] = {{1, 1, false, 0},  {1, 128, false, 0.3}, {4, 32, false, 0},   {8, 8, false, 0.6},
                         {3, 7, false, 0},  {2, 41, false, 0.5},  {1, 100, false, 0},  {1, 256, false, 0},
-                        {8, 8, true, 0.4}, {3, 7, true, 0},      {11, 2, false, 0.5}, {1, 128, true, 0}};
+                        {8, 8, true, 0.4}, {3, 7, true, 0},      {11, 2, false, 0.5}, {1, 128, true, 0},
+                        {3, 16, false, 0}, {2, 64, false, 0.2},  {1, 300, false, 0}};
   for (const Case& c : cases)
     for (const DType dtype : {DType::kF64, DType::kF32, DType::kBF16, DType::kF16}) {
       const auto in = random_inputs(host, c.heads, c.k, c.edge, dtype, device());

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <limits>
+#include <type_traits>
 
 #include "ops/cuda/attention/attention_scores.cuh"
 #include "ops/cuda/attention/edge_walk.cuh"
@@ -54,7 +55,10 @@ struct AttentionForward {
   static constexpr bool kTransposed = false, kEdges = kEdges_;
   static constexpr bool kOneTable = Score<Tile>::kOneTable;
   static constexpr int kTables = kOneTable ? 1 : 2;
-  static constexpr int kDepth = kEdges ? 4 : 8, kWarps = 16;
+  // Registers for 8 edges in flight, or 4 of two loads; bf16 spills with two tables of 8.
+  static constexpr bool kSpills = std::is_same_v<T, __nv_bfloat16> && kTables == 2;
+  static constexpr int kDepth = (Tile::kLoads == 2 || kSpills ? 4 : 8) / (kEdges ? 2 : 1);
+  static constexpr int kWarps = 16;
   static constexpr int kOwned = HeadPlace<Tile>::template kOwned<kDepth>;
   static constexpr Sum kLowest = std::numeric_limits<Sum>::lowest();
   static constexpr Sum kInfinity = std::numeric_limits<Sum>::infinity(),
@@ -155,7 +159,9 @@ struct AttentionBackward {
   };
   static constexpr bool kTransposed = kTransposed_, kEdges = kEdges_, kOneTable = Score<Tile>::kOneTable;
   static constexpr int kTables = kOneTable && !kTransposed ? 1 : 2;
-  static constexpr int kDepth = kEdges ? 2 : 4, kWarps = sizeof(T) == 4 ? 20 : 16;
+  static constexpr int kDepth = (Tile::kLoads == 2 ? 2 : 4) / (kEdges ? 2 : 1);
+  static constexpr bool kFewRegisters = sizeof(T) == 4 && (Tile::kLoads == 1 || !(kOneTable || kTransposed));
+  static constexpr int kWarps = kFewRegisters ? 20 : 16;
   static constexpr int kOwned = HeadPlace<Tile>::template kOwned<kDepth>;
   static constexpr int kSums = kOneTable != kTransposed ? 2 : 1;
   using Slopes = typename Score<Tile>::Slopes;

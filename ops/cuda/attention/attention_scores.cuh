@@ -63,7 +63,7 @@ struct Gatv2Score {
     const int width = args.own.width;
 #pragma unroll
     for (int i = 0; i < Tile::kValues; ++i) {
-      const int at = place.offset() + i;
+      const int at = place.offset(i);
       if (at < width) a.value[i] = args.a[place.head * width + at];
       negative_a.value[i] = slope * a.value[i];
     }

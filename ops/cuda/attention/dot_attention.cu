@@ -17,15 +17,18 @@ AttentionPassArgs<device_t<T>> dot_args(const DotAttentionInputs& in, double sca
   return args;
 }
 
-int lanes_of(const DotAttentionInputs& in) {
-  return lanes_per_head(std::max(in.q.dim(2), in.v.dim(2)), 16 / size_of(in.q.dtype()));
+HeadLanes lanes_of(const DotAttentionInputs& in) {
+  const std::int64_t k = in.q.dim(2), m = in.v.dim(2);
+  HeadLanes lanes = choose_head_lanes(std::max(k, m), static_cast<int>(size_of(in.q.dtype())));
+  lanes.whole = lanes.whole && k == m;
+  return lanes;
 }
 
 }  // namespace
 
 void dot_attention(const Adjacency& adj, const DotAttentionInputs& in, double scale,
                    const AttentionOptions& options, const Tensor& y, const Tensor& lse) {
-  const int lanes = lanes_of(in);
+  const HeadLanes lanes = lanes_of(in);
   dispatch_float(y.dtype(), "dot_attention", [&]<class T>(T) {
     using D = device_t<T>;
     PaddedOperands<T> padded;
@@ -36,7 +39,7 @@ void dot_attention(const Adjacency& adj, const DotAttentionInputs& in, double sc
     args.lse = lse.defined() ? lse.data<Accumulator<D>>() : nullptr;
     with_head_tile<D>(lanes, in.bias.defined() || in.edge.defined(), [&]<class Tile, bool kEdges>() {
       walk_edges<AttentionForward<Tile, DotScore, kEdges>>("dot_attention", adj, {}, options, args.heads,
-                                                           lanes, args, y.device());
+                                                           lanes.lanes, args, y.device());
     });
   });
 }
@@ -44,7 +47,7 @@ void dot_attention(const Adjacency& adj, const DotAttentionInputs& in, double sc
 void dot_attention_backward(const Adjacency& adj, const DotAttentionInputs& in, double scale,
                             const AttentionOptions& options, const Tensor& y, const Tensor& lse,
                             const Tensor& dy, const DotAttentionGradients& gradients) {
-  const int lanes = lanes_of(in);
+  const HeadLanes lanes = lanes_of(in);
   const bool edges = in.bias.defined() || in.edge.defined();
   const Transposed transposed =
       edges || y.dtype() == DType::kF64 ? transpose(adj) : Transposed{transpose_pattern(adj), {}};
@@ -61,7 +64,7 @@ void dot_attention_backward(const Adjacency& adj, const DotAttentionInputs& in, 
         walk_edges<AttentionBackward<Tile, DotScore, kTransposed, kEdges>>(
             kTransposed ? "dot_attention_backward columns" : "dot_attention_backward rows",
             kTransposed ? transposed.adj : adj, kTransposed ? transposed.edge_ids : Tensor(), options,
-            args.heads, lanes, args, y.device());
+            args.heads, lanes.lanes, args, y.device());
       });
     };
     args.own = q, args.own_value = of_dy;

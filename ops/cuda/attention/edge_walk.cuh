@@ -41,7 +41,8 @@ struct WalkArgs {
 constexpr int kWalkThreads = 128, kWideWalkThreads = 512;
 constexpr std::int64_t kManyEdges = 1 << 24;
 template <class Tile>
-constexpr int kMaxWalkThreads = Tile::kLanes == kWarp ? kWideWalkThreads : kWalkThreads;
+constexpr int kMaxWalkThreads = Tile::kLanes * sizeof(typename Tile::Part) >= 512 ? kWideWalkThreads
+                                                                                  : kWalkThreads;
 
 /// What the lane that owns an edge knows of it.
 template <class Sum>

@@ -28,7 +28,7 @@ Tensor wide(const Tensor& a) {
 
 void gatv2_attention(const Adjacency& adj, const Gatv2Inputs& in, const AttentionOptions& options,
                      const Tensor& y, const Tensor& lse) {
-  const int lanes = lanes_per_head(in.r.dim(2), 16 / size_of(in.r.dtype()));
+  const HeadLanes lanes = choose_head_lanes(in.r.dim(2), static_cast<int>(size_of(in.r.dtype())));
   const Tensor a = wide(in.a);
   dispatch_float(y.dtype(), "gatv2_attention", [&]<class T>(T) {
     using D = device_t<T>;
@@ -39,7 +39,7 @@ void gatv2_attention(const Adjacency& adj, const Gatv2Inputs& in, const Attentio
     args.lse = lse.defined() ? lse.data<Accumulator<D>>() : nullptr;
     with_head_tile<D>(lanes, in.edge.defined(), [&]<class Tile, bool kEdges>() {
       walk_edges<AttentionForward<Tile, Gatv2Score, kEdges>>("gatv2_attention", adj, {}, options, args.heads,
-                                                             lanes, args, y.device());
+                                                             lanes.lanes, args, y.device());
     });
   });
 }
@@ -47,7 +47,7 @@ void gatv2_attention(const Adjacency& adj, const Gatv2Inputs& in, const Attentio
 void gatv2_attention_backward(const Adjacency& adj, const Gatv2Inputs& in, const AttentionOptions& options,
                               const Tensor& y, const Tensor& lse, const Tensor& dy,
                               const Gatv2Gradients& gradients) {
-  const int lanes = lanes_per_head(in.r.dim(2), 16 / size_of(in.r.dtype()));
+  const HeadLanes lanes = choose_head_lanes(in.r.dim(2), static_cast<int>(size_of(in.r.dtype())));
   const bool edges = in.edge.defined();
   const Transposed transposed =
       edges || y.dtype() == DType::kF64 ? transpose(adj) : Transposed{transpose_pattern(adj), {}};
@@ -65,7 +65,7 @@ void gatv2_attention_backward(const Adjacency& adj, const Gatv2Inputs& in, const
         walk_edges<AttentionBackward<Tile, Gatv2Score, kTransposed, kEdges>>(
             kTransposed ? "gatv2_attention_backward columns" : "gatv2_attention_backward rows",
             kTransposed ? transposed.adj : adj, kTransposed ? transposed.edge_ids : Tensor(), options,
-            args.heads, lanes, args, y.device());
+            args.heads, lanes.lanes, args, y.device());
       });
     };
     args.own = l, args.own_value = of_dy;

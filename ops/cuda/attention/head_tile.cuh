@@ -2,21 +2,29 @@
 /// (edge_walk.cuh).
 #pragma once
 
+#include <bit>
+
 #include "ops/cuda/device/pack.cuh"
 #include "ops/cuda/device/padded_rows.cuh"
 #include "ops/plan/attention_config.h"
 
 namespace rodeo::kernels::cuda {
 
-/// A group of kLanes lanes has whole heads of one edge, 16 bytes of a head a lane. The groups of a warp work
-/// on different edges or rows. A head has all lanes of a group, or in tiles that are kShared `lanes` of them.
-template <class T_, int kLanes_, bool kShared_>
+/// A group of kLanes lanes has all lanes of one or several heads of an edge, kLoads loads of 16 bytes a lane:
+/// each load reads consecutive addresses of a head. The groups of a warp work on different edges or rows. A
+/// head has kHeadLanes lanes, a power of two; 0 where the number is known at run time alone. Tiles of several
+/// heads are kShared. In kWhole tiles no lane reads past the end of a head.
+template <class T_, int kLanes_, int kHeadLanes_ = kLanes_, int kLoads_ = 1, bool kWhole_ = false>
 struct HeadTile {
   using T = T_;
   using Sum = Accumulator<T>;
-  using Part = Pack<T, 16 / sizeof(T)>;
-  static constexpr int kLanes = kLanes_, kGroups = kWarp / kLanes, kValues = 16 / sizeof(T);
-  static constexpr bool kShared = kShared_;
+  static constexpr int kLanes = kLanes_, kHeadLanes = kHeadLanes_, kGroups = kWarp / kLanes;
+  static constexpr int kVec = 16 / sizeof(T), kLoads = kLoads_, kValues = kLoads * kVec;
+  static constexpr bool kShared = kHeadLanes != kLanes, kWhole = kWhole_;
+  static_assert(!kWhole || kHeadLanes > 0, "the second load of a whole head is at a constant distance");
+  struct alignas(16) Part {
+    T value[kValues];
+  };
 };
 
 /// Rows of heads that are gathered: [nodes, heads, pitch], of which `width` elements of a head are read. A
@@ -64,14 +72,27 @@ struct HeadValues {
 /// Read by lanes past the end of a head.
 [[maybe_unused]] static __device__ const uint4 kNothing{};
 
-/// A lane's column of rows that are gathered.
+/// A lane's columns of rows that are gathered.
 template <class Tile>
 struct HeadColumn {
-  const char* first;        // of row 0
-  std::uint32_t row_bytes;  // 0 for a lane that reads nothing
+  using Part = typename Tile::Part;
+  static constexpr int kColumns = Tile::kWhole ? 1 : Tile::kLoads;
+  static constexpr int kDistance = 16 * Tile::kHeadLanes;  // of the loads of a whole head
+  const char* first[kColumns];                             // of row 0
+  std::uint32_t row_bytes[kColumns];  // 0 for a load past the end of a head, which reads zeros
 
-  __device__ __forceinline__ typename Tile::Part operator[](std::uint32_t row) const {
-    return *reinterpret_cast<const typename Tile::Part*>(first + static_cast<std::uint64_t>(row) * row_bytes);
+  template <class Row>
+  __device__ __forceinline__ Part operator[](Row row) const {
+    struct alignas(16) Loads {
+      uint4 load[Tile::kLoads];
+    } loads;
+#pragma unroll
+    for (int l = 0; l < Tile::kLoads; ++l) {
+      const int c = l % kColumns;
+      loads.load[l] = *reinterpret_cast<const uint4*>(
+          first[c] + static_cast<std::uint64_t>(row) * row_bytes[c] + (l - c) * kDistance);
+    }
+    return std::bit_cast<Part>(loads);
   }
 };
 
@@ -94,7 +115,8 @@ struct HeadPlace {
   int in_head;
   bool active;  // lanes past the last head read it again and write nothing
 
-  __device__ HeadPlace(int lanes_of_head, int heads) : lanes(Tile::kShared ? lanes_of_head : Tile::kLanes) {
+  __device__ HeadPlace(int lanes_of_head, int heads)
+      : lanes(Tile::kHeadLanes > 0 ? Tile::kHeadLanes : lanes_of_head) {
     const int member = threadIdx.x % Tile::kLanes, shift = 31 - __clz(lanes);
     first_head = static_cast<int>(blockIdx.y) * (Tile::kLanes >> shift);
     bit = member >> shift;
@@ -103,32 +125,48 @@ struct HeadPlace {
     head = active ? first_head + bit : heads - 1;
   }
   __device__ int heads_in_tile(int heads) const { return min(Tile::kLanes / lanes, heads - first_head); }
-  __device__ int offset() const { return in_head * kValues; }
+  /// Where the lane's i-th value is in its head.
+  __device__ int offset(int i) const {
+    return (i / Tile::kVec * lanes + in_head) * Tile::kVec + i % Tile::kVec;
+  }
 
   __device__ HeadColumn<Tile> column(const HeadRows<T>& rows) const {
-    if (offset() >= rows.width) return {reinterpret_cast<const char*>(&kNothing), 0};
-    return {reinterpret_cast<const char*>(rows.data + head * rows.pitch + offset()), rows.row_bytes};
+    HeadColumn<Tile> column;
+#pragma unroll
+    for (int l = 0; l < HeadColumn<Tile>::kColumns; ++l) {
+      const int at = offset(l * Tile::kVec);
+      const bool inside = Tile::kWhole || at < rows.width;
+      column.first[l] = reinterpret_cast<const char*>(inside ? rows.data + head * rows.pitch + at
+                                                             : reinterpret_cast<const T*>(&kNothing));
+      column.row_bytes[l] = inside ? rows.row_bytes : 0;
+    }
+    return column;
   }
   /// The lane's part of row `row`, which may pass 2^32.
   __device__ Part load(const HeadRows<T>& rows, std::int64_t row) const {
-    const HeadColumn<Tile> at = column(rows);
-    return *reinterpret_cast<const Part*>(at.first + row * at.row_bytes);
+    return column(rows)[row];
   }
   /// Writes values times factor to row `row`.
   template <class U>
   __device__ void store(const HeadOutput<U>& out, std::int64_t row, int heads, const HeadValues<Tile>& values,
                         Sum factor) const {
-    if (!active || offset() >= out.width) return;
-    U* const to = out.data + (row * heads + head) * out.width + offset();
-    Pack<U, kValues> part;
+    if (!active) return;
 #pragma unroll
-    for (int i = 0; i < kValues; ++i) part.value[i] = static_cast<U>(values.value[i] * factor);
-    if (out.whole_vectors) {
-      *reinterpret_cast<Pack<U, kValues>*>(to) = part;
-    } else {
+    for (int l = 0; l < Tile::kLoads; ++l) {
+      const int at = offset(l * Tile::kVec);
+      if (at >= out.width) break;
+      U* const to = out.data + (row * heads + head) * out.width + at;
+      Pack<U, Tile::kVec> part;
 #pragma unroll
-      for (int i = 0; i < kValues; ++i)
-        if (offset() + i < out.width) to[i] = part.value[i];
+      for (int v = 0; v < Tile::kVec; ++v)
+        part.value[v] = static_cast<U>(values.value[l * Tile::kVec + v] * factor);
+      if (out.whole_vectors) {
+        *reinterpret_cast<Pack<U, Tile::kVec>*>(to) = part;
+      } else {
+#pragma unroll
+        for (int v = 0; v < Tile::kVec; ++v)
+          if (at + v < out.width) to[v] = part.value[v];
+      }
     }
   }
 
@@ -143,7 +181,8 @@ struct HeadPlace {
   template <int kCount>
   __device__ __forceinline__ void sum_over_head(Sum (&x)[kCount], Sum (&sum)[kOwned<kCount>]) const {
     if constexpr (Tile::kShared) {
-      for (int offset = 1; offset < lanes; offset *= 2)
+#pragma unroll
+      for (int offset = 1; offset < (Tile::kHeadLanes > 0 ? Tile::kHeadLanes : lanes); offset *= 2)
 #pragma unroll
         for (int d = 0; d < kCount; ++d) x[d] += __shfl_xor_sync(kFullMask, x[d], offset);
 #pragma unroll

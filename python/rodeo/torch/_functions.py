@@ -107,7 +107,7 @@ def dot_attention(graph: Graph, q: Tensor, key: Tensor, v: Tensor, *, bias: Opti
     bias  [edges, heads], edge [edges, heads, k] (with m == k), in the graph's edge order;  scale  default: 1 / sqrt(k)
     dropout, seed   as in gat_attention
 
-    On CUDA, heads of more than 512 bytes keep arrays of edge size.
+    On CUDA, heads of more than 256 elements keep arrays of edge size.
     """
     return dot(graph, q, key, v, bias, edge, scale, dropout, seed)
 
@@ -123,7 +123,7 @@ def gatv2_attention(graph: Graph, l: Tensor, r: Tensor, a: Tensor, *, edge: Opti
     edge  [edges, heads, k] in the graph's edge order
     dropout, seed   as in gat_attention
 
-    On CUDA, heads of more than 512 bytes keep arrays of edge size.
+    On CUDA, heads of more than 256 elements keep arrays of edge size.
     """
     return gatv2(graph, l, r, a, edge, negative_slope, dropout, seed)
 
