@@ -53,7 +53,8 @@ inline void add_operands(std::vector<Tensor>& all, const AttentionGradients& g) 
   for (const Tensor* x : {&g.ds, &g.dt, &g.dx}) add_operands(all, *x);
 }
 /// The first step of backward, after which y and what forward saved may be freed: ds, and what the pass over
-/// the edges reads of a row. terms [rows, heads, 4], accumulator dtype: s, the maximum score, 1 / sum, <dy, y>
+/// the edges reads of a row.
+///   terms [rows, heads, 4], accumulator dtype: s, the maximum score, 1 / sum, <dy, y>
 RODEO_KERNEL_IN(kSparse, gat_attention_terms,
                 void(const Tensor& s, const Tensor& y, const AttentionSaved& saved, const Tensor& dy,
                      double negative_slope, const Tensor& terms, const Tensor& ds));
