@@ -251,6 +251,7 @@ complete_last() {
 [ "$(complete_last train_gcn --spmm = cu)" = "cusparse" ] && ok || bad "bash does not complete --spmm=cu"
 [ "$(complete_last train_gcn --dataset "$dir/ti")" = "$data" ] && ok || bad "bash does not complete a file"
 [ "$(complete_last train_gcn --lr '')" = "" ] && ok || bad "bash completes a number"
+[ "$(complete_last train_gcn --class-weights '')" = "" ] && ok || bad "bash completes weights"
 [ "$(complete_last rodeo_train --model gat)" = "gat gatv2" ] && ok || bad "bash does not complete the models"
 [ "$(complete_last rodeo_train --model gat --hea)" = "--heads" ] && ok || bad "bash does not complete the options of a model"
 [ "$(complete_last rodeo_train --model gcn --hea)" = "" ] && ok || bad "bash completes options of another model"
