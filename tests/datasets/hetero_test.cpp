@@ -313,9 +313,9 @@ TEST(DatasetsHetero, CsvTablesOfSeveralTypes) {
       error({"paper=papers.csv"}, {"author:writes:paper=in.csv"}),
       "in.csv: line 2: column 'target': papers.csv has no id '9': add the node there, or leave the edge "
       "out");
-  EXPECT_EQ(error({}, {"writes=in.csv"}),
-            "--edges must be author:writes:paper=writes.csv for a graph of several node types, got "
-            "'writes=in.csv'");
+  EXPECT_TRUE(error({}, {"writes=in.csv"})
+                  .starts_with("--edges must be author:writes:paper=writes.csv for a graph of several node "
+                               "types, got 'writes="));  // the rest of a long path is left out
   // Two types have labels: none is the target, unless named, and --regression is for that one.
   f.put("papers.csv", "id,label\n17,3\n4,5\n");
   HeteroCsvOptions two =
