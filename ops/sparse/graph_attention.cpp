@@ -22,6 +22,12 @@ Variable composed(const Adjacency& adj, const Variable& s, const Variable& t, co
   return attention_sum(adj, score, x, options);
 }
 
+/// What forward kept, to be handed on: backward() calls a rule once, and parts are freed on the way.
+FusedAttention taken(FusedAttention& kept) {
+  check(kept.y.defined(), "[gat_attention] an earlier backward() failed in its gradient: run forward again");
+  return std::exchange(kept, {});
+}
+
 }  // namespace
 
 void check_attention_rows(std::string_view op, const Adjacency& adj, const Tensor& x, std::int64_t heads) {
@@ -108,12 +114,11 @@ Variable graph_attention(const Adjacency& adj, const Variable& s, const Variable
   if (options.form == AttentionForm::kComposed) return composed(adj, s, t, x, options);
   const bool recorded = grad_enabled() && (s.requires_grad() || t.requires_grad() || x.requires_grad());
   const FusedAttention forward = fused_attention(adj, s.value(), t.value(), x.value(), options, recorded);
-  // backward() calls a rule once: it hands on what forward kept, so that this can be freed on the way.
   const auto kept = std::make_shared<FusedAttention>(forward);
   return record("gat_attention", forward.y, {s, t, x}, [=, x = x.saved()](const Tensor& dy) {
     kernels::AttentionVectors none;
     const auto gradients =
-        fused_attention_gradients(adj, s.value(), t.value(), x, options, std::exchange(*kept, {}), dy, none);
+        fused_attention_gradients(adj, s.value(), t.value(), x, options, taken(*kept), dy, none);
     return std::vector{gradients.ds, gradients.dt, gradients.dx};
   });
 }
@@ -134,7 +139,7 @@ Variable graph_self_attention(const Adjacency& adj, const Variable& x, const Var
   const auto rule = [=, s = s, t = t, x = x.saved()](const Tensor& dy) {
     const DType wide = sum_dtype(dy.dtype());
     kernels::AttentionVectors of{.dst = a_dst.value().to(wide), .src = a_src.value().to(wide)};
-    const Tensor dx = fused_attention_gradients(adj, s, t, x, options, std::exchange(*kept, {}), dy, of).dx;
+    const Tensor dx = fused_attention_gradients(adj, s, t, x, options, taken(*kept), dy, of).dx;
     return std::vector{dx, of.d_dst.to(a_dst.dtype()), of.d_src.to(a_src.dtype())};
   };
   return record("gat_self_attention", forward.y, {x, a_dst, a_src}, rule);

@@ -3,6 +3,7 @@
 #include <functional>
 #include <string>
 
+#include "core/kernel_observer.h"
 #include "core/memory_stats.h"
 #include "core/storage.h"
 #include "ops/attention.h"
@@ -137,6 +138,24 @@ TEST_P(OpsKeptInputs, AttentionFreesWhatForwardKeptBeforeItsGradientsAreThere) {
   y.backward(seed);
   // The gradient of attention's result comes; the result and its part from positive scores go; dx comes.
   EXPECT_LT(memory_stats(device()).peak - before, bytes * 3 / 2);
+}
+
+TEST_P(OpsKeptInputs, AttentionWhoseGradientFailedHasNoOther) {
+  struct Refuses : KernelObserver {
+    void before(const KernelCallInfo& call) override {
+      check(std::string_view(call.op) != "gat_attention_backward", "refused");
+    }
+    void after(const KernelCallInfo&) override {}
+  } refuses;
+  const Variable s = random({5, 2}, true), x = random({5, 2, 4}, true);
+  const Variable y = gat_attention(graph(), s, s, x);
+  const Tensor seed = Tensor::full(y.shape(), 1, DType::kF32, device());
+  {
+    const ScopedKernelObserver scope(refuses);
+    EXPECT_ERROR(y.backward(seed), "refused");
+  }
+  EXPECT_ERROR(y.backward(seed),
+               "[gat_attention] an earlier backward() failed in its gradient: run forward again");
 }
 
 TEST_P(OpsKeptInputs, AWeightThatLearnsAloneKeepsBothOperands) {
