@@ -14,8 +14,9 @@ namespace rodeo {
 constexpr std::int64_t most_fused_columns(int element_bytes) {
   return element_bytes == 8 ? 64 : 256;
 }
-/// How these forms hold a head of k elements: `lanes` lanes, each with `loads` loads of 16 bytes. What a lane
-/// does once for an edge, it does for 8 elements of f32, too, except where a load of 8 lanes has the head.
+/// How these forms hold a head of k elements: `lanes` lanes, each with `loads` loads of 16 bytes. A lane
+/// computes the index and the weight of an edge once, for one load or two. f32 has two, as many elements as
+/// 16-bit types have in one; heads of 17 to 32 elements have one load in each of 8 lanes.
 struct HeadLanes {
   int lanes, loads;
   bool whole;  // no lane reads past the end of the head
