@@ -51,13 +51,14 @@ def from_pyg(data, split=0, name=None):
 
 
 def _first(data):
-    """The first element of a list or dataset; None of anything else."""
+    """The first element of a list or dataset; None of anything else. A graph has a length and elements, too: PyG's by name."""
+    is_graph = any(hasattr(data, name) for name in ("edge_index", "adj_t", "adjacency", "canonical_etypes"))
     is_list = hasattr(data, "__len__") and hasattr(data, "__getitem__") and not isinstance(data, (np.ndarray, dict, str))
-    return data[0] if is_list and len(data) > 0 else None
+    return data[0] if is_list and not is_graph and len(data) > 0 else None
 
 
 def _is_list_of_data(data):
-    first = None if hasattr(data, "edge_index") else _first(data)
+    first = _first(data)
     return hasattr(first, "edge_index") or hasattr(first, "adj_t")
 
 

@@ -200,6 +200,26 @@ def test_data_of_pyg():
         rodeo.train({})
 
 
+def test_a_graph_with_named_elements_is_no_list():
+    class Data:  # PyG's has a length and elements, too
+        def __init__(self, **arrays):
+            self.__dict__.update(arrays, num_nodes=60)
+
+        def __len__(self):
+            return len(self.__dict__)
+
+        def __getitem__(self, name):
+            return self.__dict__[name]
+
+    edges, x, y, masks = small()
+    graph = Data(edge_index=edges, x=x, y=y, **masks)
+    expected = rodeo.train(dataset(), **FAST).logits
+    np.testing.assert_array_equal(rodeo.train(graph, **FAST).logits, expected)
+    np.testing.assert_array_equal(rodeo.train([graph], **FAST).logits, expected)
+    with pytest.raises(ValueError, match="from_dgl wants a graph of DGL, .* got Data"):
+        rodeo.Dataset.from_dgl(graph)
+
+
 def test_data_of_networkx_and_pandas_and_ogb():
     edges, x, y, masks = small()
     networkx, pandas = pytest.importorskip("networkx"), pytest.importorskip("pandas")
