@@ -9,6 +9,7 @@
 
 #include "ops/sparse/aggregation_choice.h"
 #include "ops/sparse/cache_lines.h"
+#include "tests/support/temp_dir.h"
 
 namespace rodeo {
 namespace {
@@ -16,8 +17,8 @@ namespace {
 using enum Aggregation;
 
 TEST(OpsAggregationCache, KeepsWhatWasTimed) {
-  const std::string folder = testing::TempDir() + "/aggregation_cache";
-  std::filesystem::remove_all(folder);
+  const test::TempDir dir;
+  const std::string folder = dir / "cache";
   const AggregationCache cache(folder), off("");
   const AggregationCache::Key one{7, "GPU, 2 ranks, sum of 16 columns, f32"}, other{7, "GPU, 4 ranks"};
   EXPECT_FALSE(cache.find(one));
@@ -45,10 +46,8 @@ TEST(OpsAggregationCache, KeepsWhatWasTimed) {
 // "overlap" was a form before 0.3. Lines that name such a form are passed over, and replaced when it is timed
 // again.
 TEST(OpsAggregationCache, AKeyHasOneLine) {
-  const std::string folder = testing::TempDir() + "/cache_lines";
-  std::filesystem::remove_all(folder);
-  std::filesystem::create_directories(folder);
-  const std::string path = folder + "/lines";
+  const test::TempDir dir;
+  const std::string path = dir / "lines";
   const CacheLines lines(path, "values");
   for (const auto& [key, value] :
        {std::pair{"a", "1"}, {"a b", "2"}, {"a", "3"}, {"tab\tand\nline", "4"}, {"a b", "2"}})
@@ -65,8 +64,8 @@ TEST(OpsAggregationCache, AKeyHasOneLine) {
 }
 
 TEST(OpsAggregationCache, IgnoresAFormThatIsNoMore) {
-  const std::string folder = testing::TempDir() + "/aggregation_cache_old";
-  std::filesystem::remove_all(folder);
+  const test::TempDir dir;
+  const std::string folder = dir / "cache";
   const AggregationCache cache(folder);
   const AggregationCache::Key chosen{7, "chosen"}, beside{7, "beside"}, other{7, "other"};
   for (const AggregationCache::Key& key : {chosen, beside, other})

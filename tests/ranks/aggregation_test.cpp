@@ -236,7 +236,7 @@ TEST(OpsRanksForms, AreEqualToOneRank) {
 }
 
 TEST(OpsRanksForms, TimedChoicesAreKeptBetweenRunsAndLosersFreed) {
-  const std::string folder = testing::TempDir() + "/aggregation" + std::to_string(ranks().size());
+  const std::string folder = shared_path("aggregation");
   if (ranks().rank() == 0) std::filesystem::remove_all(folder);
   // Bytes count more than the number of collectives here, so that rows and columns are predicted to be near.
   const std::int64_t nodes = 20'000;
@@ -272,7 +272,7 @@ TEST(OpsRanksForms, TimedChoicesAreKeptBetweenRunsAndLosersFreed) {
 
 TEST(OpsRanksForms, RatesAreMeasuredOnceAndEqualOnAllRanks) {
   RODEO_NEEDS_TWO_RANKS();
-  const std::string folder = testing::TempDir() + "/rates" + std::to_string(ranks().size());
+  const std::string folder = shared_path("rates");
   if (ranks().rank() == 0) std::filesystem::remove_all(folder);
   const auto measured = [&](const std::string& cache) {
     const AggregationRates rates = measured_rates(ranks(), device(), cache);

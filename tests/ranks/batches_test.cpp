@@ -238,7 +238,7 @@ TEST(TrainRankBatches, GoesOnWithinAnEpoch) {
 
 // Features that ranks of a host share, features in the file, features cut among ranks, edges in host memory.
 TEST(TrainRankBatches, AllPlacesHaveTheSameBits) {
-  const std::string path = str(testing::TempDir(), "/batches_", ranks().backend(), ranks().size(), ".h5");
+  const std::string path = test::shared_path("batches.h5");
   if (ranks().rank() == 0) {
     save_dataset(test::tiny_dataset(), path + ".packed");
     unpack_features(path + ".packed", path);

@@ -123,7 +123,7 @@ TEST(OpsRanksConstantWeights, GraphsWithoutEdges) {
 }
 
 TEST(OpsRanksConstantWeights, WhatIsStoredIsWhatFormsRead) {
-  const std::string folder = testing::TempDir() + "/constant" + std::to_string(ranks().size());
+  const std::string folder = shared_path("constant");
   if (ranks().rank() == 0) std::filesystem::remove_all(folder);
   for (int round = 0; round < 3; ++round) {  // each as in a new process
     const Shared of = share(graph_of(400, false), Aggregation::kRows, DType::kF32);

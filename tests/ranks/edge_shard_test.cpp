@@ -59,7 +59,7 @@ void expect_rows(const EdgeShard& share, const Adjacency& adj, const Tensor& wei
 }
 
 TEST(TrainRanksEdges, RowsAreThoseOfOneProcess) {
-  const std::string path = testing::TempDir() + "/edge_shard" + std::to_string(ranks().size()) + ".h5";
+  const std::string path = shared_path("edge_shard.h5");
   for (const std::int64_t edges : {0, 1, 3, 200})
     for (int bits = 0; bits < 16; ++bits) {
       const bool symmetric = bits & 1, weighted = bits & 2, csr = bits & 4, undirected = bits & 8;
@@ -82,7 +82,7 @@ TEST(TrainRanksEdges, RowsAreThoseOfOneProcess) {
 }
 
 TEST(TrainRanksEdges, BadFilesAreErrors) {
-  const std::string path = testing::TempDir() + "/edge_shard_bad" + std::to_string(ranks().size()) + ".h5";
+  const std::string path = shared_path("edge_shard_bad.h5");
   Dataset data = random_graph(20, false, false, false);
   data.num_nodes = 50;
   if (ranks().rank() == 0) save_dataset(data, path);

@@ -13,12 +13,21 @@
 #include "core/storage.h"
 #include "core/threads.h"
 #include "tests/ranks/ranks.h"
+#include "tests/support/temp_dir.h"
 
 namespace rodeo::test {
 namespace {
 
 const Communicator* current = nullptr;
 Device current_device = kCpu;
+std::string shared_folder;
+
+/// The path that rank 0 gives. Paths of all ranks have one length.
+std::string of_first_rank(const std::string& path) {
+  const Tensor mine = Tensor::from(std::vector<std::int32_t>(path.begin(), path.end()));
+  const auto all = ranks().all_gather(mine).to_vector<std::int32_t>();
+  return {all.begin(), all.begin() + mine.numel()};
+}
 
 /// Prints only failures. OnTestPartResult() may ask Google Test for nothing: it holds a lock.
 class Failures : public testing::EmptyTestEventListener {
@@ -43,6 +52,10 @@ Device device() {
   return current_device;
 }
 
+std::string shared_path(const std::string& name) {
+  return shared_folder + "/" + name;
+}
+
 }  // namespace rodeo::test
 
 int main(int argc, char** argv) {
@@ -54,6 +67,8 @@ int main(int argc, char** argv) {
   if (const char* seconds = std::getenv("RODEO_TEST_TIMEOUT")) options.timeout_seconds = std::atof(seconds);
   const auto run = [cuda](const rodeo::Communicator& ranks) {
     rodeo::test::current = &ranks;
+    const rodeo::test::TempDir folder;  // that of rank 0 is for all ranks, until the last has ended
+    rodeo::test::shared_folder = rodeo::test::of_first_rank(folder / "");
     if (cuda) rodeo::test::current_device = ranks.gpu();
     testing::TestEventListeners& listeners = testing::UnitTest::GetInstance()->listeners();
     const char* const log = std::getenv("RODEO_TEST_LOG");

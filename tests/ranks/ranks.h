@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "core/communicator.h"
 
 namespace rodeo::test {
@@ -10,6 +12,8 @@ namespace rodeo::test {
 const Communicator& ranks();
 /// Where the tensors of the tests are: the CPU, or the GPU of this rank.
 Device device();
+/// A path in a folder of this launch that all ranks see. Other runs of the tests have folders of their own.
+std::string shared_path(const std::string& name);
 
 }  // namespace rodeo::test
 

@@ -28,7 +28,7 @@ std::int64_t bytes_read() {
 /// 4,000 nodes with 600 features, which are 9.6 MB of the file, and 200,000 edges, in compressed chunks of 1
 /// MiB.
 std::string make_file() {
-  const std::string path = str(testing::TempDir(), "/reading_", ranks().backend(), ranks().size(), ".h5");
+  const std::string path = test::shared_path("reading.h5");
   if (ranks().rank() == 0) {
     SyntheticOptions graph;
     graph.nodes = 4000, graph.edges = 200'000, graph.features = 600, graph.classes = 5;

@@ -339,7 +339,7 @@ TEST(TrainRanks, EdgeFeaturesAreAsOnOneRank) {
   RODEO_NEEDS_TWO_RANKS();
   Dataset data = test::tiny_dataset();
   data.edge_attr = test::random_tensor({data.num_edges(), 3}, DType::kF32, kCpu, 5);
-  const std::string path = testing::TempDir() + "/edge_features" + std::to_string(ranks().size()) + ".h5";
+  const std::string path = test::shared_path("edge_features.h5");
   if (ranks().rank() == 0) save_dataset(data, path);
   ranks().barrier();
   for (const char* model : {"gin", "gatv2", "transformer"}) {

@@ -182,7 +182,7 @@ TEST(TrainMemory, ErrorsSayWhatHoldsItAndWhatToTry) {
   const std::string limit =
       "export OMP_NUM_THREADS=2 OPENBLAS_NUM_THREADS=2 MALLOC_ARENA_MAX=2; ulimit -v 1500000; ";
   const Result none = train(dir, limit, "--features dense --hidden 30000000 --log " + dir / "log");
-  EXPECT_EQ(none.code, 4);
+  EXPECT_EQ(none.code, 4) << none.err;
   EXPECT_NE(read_file(dir / "log", 1 << 20).find("\"exit_code\":4}\n"), std::string::npos);
   EXPECT_EQ(std::count(none.err.begin(), none.err.end(), '\n'), 1);
   EXPECT_NE(none.err.find("[memory] cpu is out of memory: 3.35 GiB requested, "), std::string::npos)
@@ -200,7 +200,7 @@ TEST(TrainMemory, TooLittleAddressSpaceOrStackIsALine) {
   if (test::sanitized()) GTEST_SKIP() << "sanitizers need more address space than the limit leaves";
   const TempDir dir;
   const Result none = train(dir, "ulimit -v 200000; ", "--epochs 1");  // the loader alone fits
-  EXPECT_EQ(none.code, 4);
+  EXPECT_EQ(none.code, 4) << none.err;
   EXPECT_NE(none.err.find(": less than 400 MiB of address space are allowed: raise ulimit -v\n"),
             none.err.npos)
       << none.err;
@@ -209,7 +209,7 @@ TEST(TrainMemory, TooLittleAddressSpaceOrStackIsALine) {
   EXPECT_NE(stack.err.find(": less than 256 KiB of stack are allowed: raise ulimit -s\n"), stack.err.npos)
       << stack.err;
   const Result few = train(dir, "export OMP_NUM_THREADS=64; ulimit -v 600000; ", "--epochs 1");
-  EXPECT_EQ(few.code, 4);
+  EXPECT_EQ(few.code, 4) << few.err;
   EXPECT_NE(few.err.find(" threads, as ulimit -v leaves no room for 64\n"), few.err.npos) << few.err;
 }
 
