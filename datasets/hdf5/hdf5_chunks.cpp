@@ -1,6 +1,7 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <new>
 #include <vector>
 
 #include "datasets/hdf5/hdf5_api.h"
@@ -51,24 +52,28 @@ void unshuffle(const std::vector<unsigned char>& from, std::size_t width, std::v
     for (std::size_t i = 0; i < n; ++i) to[i * width + b] = from[b * n + i];
 }
 
-// Decompresses a chunk in place. Returns false for damaged data.
-bool unpack(const Plan& plan, PackedChunk& chunk, std::vector<unsigned char>& spare) {
+enum class Unpacked { kWhole, kDamaged, kNoMemory };
+
+// Decompresses a chunk in place. An exception must not leave a thread of OpenMP.
+Unpacked unpack(const Plan& plan, PackedChunk& chunk, std::vector<unsigned char>& spare) noexcept try {
   const auto whole = static_cast<std::size_t>(plan.bytes());
   for (int i = static_cast<int>(plan.filters.size()) - 1; i >= 0; --i) {
     if (chunk.skipped >> i & 1) continue;
     if (plan.filters[i] == H5Z_FILTER_DEFLATE) {
       spare.resize(whole);
       uLongf length = whole;
-      if (uncompress(spare.data(), &length, chunk.bytes.data(), chunk.bytes.size()) != Z_OK ||
-          length != whole)
-        return false;
+      const int status = uncompress(spare.data(), &length, chunk.bytes.data(), chunk.bytes.size());
+      if (status == Z_MEM_ERROR) return Unpacked::kNoMemory;
+      if (status != Z_OK || length != whole) return Unpacked::kDamaged;
     } else {
-      if (chunk.bytes.size() != whole) return false;
+      if (chunk.bytes.size() != whole) return Unpacked::kDamaged;
       unshuffle(chunk.bytes, plan.width, spare);
     }
     chunk.bytes.swap(spare);
   }
-  return chunk.bytes.size() == whole;
+  return chunk.bytes.size() == whole ? Unpacked::kWhole : Unpacked::kDamaged;
+} catch (const std::bad_alloc&) {
+  return Unpacked::kNoMemory;
 }
 
 void place(const Plan& plan, const PackedChunk& chunk, const Block& block, unsigned char* out) {
@@ -137,20 +142,21 @@ bool read_chunks(std::int64_t dataset, int rank, const Block& block, std::size_t
       fetch(dataset, rank, chunks[i], where);
     }
     const auto count = static_cast<std::int64_t>(chunks.size());
-    int failures = 0;
-#pragma omp parallel reduction(+ : failures)
+    int damaged = 0, without_memory = 0;
+#pragma omp parallel reduction(+ : damaged, without_memory)
     {
       std::vector<unsigned char> spare;
 #pragma omp for schedule(dynamic)
       for (std::int64_t i = 0; i < count; ++i) {
-        if (unpack(plan, chunks[i], spare))
-          place(plan, chunks[i], block, static_cast<unsigned char*>(out));
-        else
-          ++failures;
+        const Unpacked unpacked = unpack(plan, chunks[i], spare);
+        if (unpacked == Unpacked::kWhole) place(plan, chunks[i], block, static_cast<unsigned char*>(out));
+        damaged += unpacked == Unpacked::kDamaged;
+        without_memory += unpacked == Unpacked::kNoMemory;
         std::vector<unsigned char>().swap(chunks[i].bytes);
       }
     }
-    check(failures == 0, where, " cannot be read (inflate() failed)");
+    check(damaged == 0, where, " cannot be read (inflate() failed)");
+    if (without_memory > 0) throw std::bad_alloc();
   }
   return true;
 }

@@ -2,14 +2,19 @@
 
 #include <gtest/gtest.h>
 #include <hdf5.h>
+#include <malloc.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <fstream>
 #include <functional>
+#include <new>
 
 #include "datasets/hdf5_writer.h"
 #include "tests/datasets/raw_hdf5.h"
 #include "tests/support/devices.h"
 #include "tests/support/near.h"
+#include "tests/support/process.h"
 #include "tests/support/temp_dir.h"
 
 namespace rodeo {
@@ -313,6 +318,36 @@ TEST(DatasetsHdf5File, DamagedValuesAreAnError) {
     EXPECT_ERROR(Hdf5File(path).array("x").read(DType::kF32),
                  path + ": /x cannot be read (inflate() failed)");
   }
+}
+
+// The values fit into the address space, and the buffer of a chunk does not.
+TEST(DatasetsHdf5File, TooLittleMemoryForAChunkIsNoDamage) {
+  if (test::sanitized()) GTEST_SKIP() << "sanitizers need the address space";
+  const TempDir dir;
+  constexpr hsize_t kSize = hsize_t{64} << 20;  // more than is left in the heap of a thread
+  make_raw(dir / "a.h5", [&](hid_t file) {
+    const hid_t plan = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_deflate(plan, 1);
+    const hsize_t few = 100;
+    H5Pset_chunk(plan, 1, &few);
+    raw_array(file, "few", H5T_NATIVE_UCHAR, {few}, std::vector<unsigned char>(few).data(), plan);
+    H5Pset_chunk(plan, 1, &kSize);
+    raw_array(file, "x", H5T_NATIVE_UCHAR, {kSize}, std::vector<unsigned char>(kSize).data(), plan);
+    H5Pclose(plan);
+  });
+  const Hdf5File file(dir / "a.h5");
+  const Hdf5Array array = file.array("x");
+  file.array("few").read(DType::kU8);  // starts the threads
+  malloc_trim(0);                      // what the heap keeps is in the address space
+  std::int64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  rlimit before = {};
+  ASSERT_EQ(getrlimit(RLIMIT_AS, &before), 0);
+  rlimit small = before;
+  small.rlim_cur = static_cast<rlim_t>(pages * getpagesize() + (96 << 20));
+  setrlimit(RLIMIT_AS, &small);
+  EXPECT_THROW(array.read(DType::kU8), std::bad_alloc);
+  setrlimit(RLIMIT_AS, &before);
 }
 
 TEST(DatasetsHdf5File, FailuresPrintNothing) {
