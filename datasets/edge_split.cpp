@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "datasets/hdf5/findings.h"
 #include "datasets/hdf5_file.h"
 
 namespace rodeo {
@@ -214,15 +215,7 @@ EdgeSplitSizes edge_split_sizes(const std::string& path, const Dataset& dataset,
   const SplitGraph edges = graph_in_file(path, dataset);
   std::vector<int> part(edges.edges.size(), 0);
   bool valid = true;
-  const auto step = [&](auto&& run) {
-    try {
-      run();
-    } catch (const Error& error) {
-      if (findings == nullptr) throw;
-      findings->emplace_back(error.what());
-      valid = false;
-    }
-  };
+  const auto step = [&](auto&& run) { valid &= collect(findings, run); };
   step([&] { edges.take(file.val, 1, "validation", part); });
   step([&] { edges.take(file.test, 2, "test", part); });
   step([&] { edges.check_negatives(file.val_negative, "validation"); });

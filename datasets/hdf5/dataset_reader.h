@@ -13,6 +13,7 @@
 #include "core/find_first.h"
 #include "core/staging.h"
 #include "datasets/dataset.h"
+#include "datasets/hdf5/findings.h"
 #include "datasets/hdf5_file.h"
 
 namespace rodeo {
@@ -41,12 +42,7 @@ class DatasetReader {
 
   template <class F>
   void step(F&& f) {
-    if (!findings_) return f();
-    try {
-      f();
-    } catch (const Error& error) {
-      findings_->push_back(error.what());
-    }
+    collect(findings_, f);
   }
 
   /// Opens an array of integers, not of bools.

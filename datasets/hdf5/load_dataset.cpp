@@ -124,14 +124,12 @@ std::vector<std::string> validate_dataset(const std::string& path, std::vector<s
   std::vector<std::string> findings;
   const Hdf5File file(path);
   const LoadOptions options{.all_splits = true};
-  try {
+  collect(&findings, [&] {
     const Dataset dataset = DatasetReader(file, options, &findings).read();
-    if (!findings.empty()) return findings;
+    if (!findings.empty()) return;
     const EdgeSplitSizes split = edge_split_sizes(path, dataset, &findings);
     if (warnings && split.in_both > 0) warnings->push_back(shared_edges_text(split.in_both, split.val));
-  } catch (const Error& error) {  // no later step can run
-    findings.emplace_back(error.what());
-  }
+  });
   return findings;
 }
 

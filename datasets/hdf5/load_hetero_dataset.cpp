@@ -3,6 +3,7 @@
 
 #include "core/quoting.h"
 #include "datasets/hdf5/dataset_reader.h"
+#include "datasets/hdf5/findings.h"
 #include "datasets/hdf5/hetero_names.h"
 #include "datasets/hetero_dataset.h"
 
@@ -36,12 +37,7 @@ class HeteroReader {
  private:
   template <class F>
   void step(F&& f) {
-    if (!findings_) return f();
-    try {
-      f();
-    } catch (const Error& error) {
-      findings_->emplace_back(error.what());
-    }
+    collect(findings_, f);
   }
 
   /// The type that the file names, else the only one with labels.
@@ -139,11 +135,7 @@ std::vector<std::string> validate_hetero_dataset(const std::string& path) {
   std::vector<std::string> findings;
   const Hdf5File file(path);
   const LoadOptions options{.all_splits = true};
-  try {
-    HeteroReader(file, options, &findings).read();
-  } catch (const Error& error) {  // no later step can run
-    findings.emplace_back(error.what());
-  }
+  collect(&findings, [&] { HeteroReader(file, options, &findings).read(); });
   return findings;
 }
 

@@ -2,16 +2,14 @@
 
 #include <gtest/gtest.h>
 #include <hdf5.h>
-#include <malloc.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
-#include <fstream>
 #include <functional>
 #include <new>
 
 #include "datasets/hdf5_writer.h"
 #include "tests/datasets/raw_hdf5.h"
+#include "tests/support/address_space.h"
 #include "tests/support/devices.h"
 #include "tests/support/near.h"
 #include "tests/support/process.h"
@@ -338,16 +336,8 @@ TEST(DatasetsHdf5File, TooLittleMemoryForAChunkIsNoDamage) {
   const Hdf5File file(dir / "a.h5");
   const Hdf5Array array = file.array("x");
   file.array("few").read(DType::kU8);  // starts the threads
-  malloc_trim(0);                      // what the heap keeps is in the address space
-  std::int64_t pages = 0;
-  std::ifstream("/proc/self/statm") >> pages;
-  rlimit before = {};
-  ASSERT_EQ(getrlimit(RLIMIT_AS, &before), 0);
-  rlimit small = before;
-  small.rlim_cur = static_cast<rlim_t>(pages * getpagesize() + (96 << 20));
-  setrlimit(RLIMIT_AS, &small);
+  const test::AddressSpaceLimit limit(96 << 20);
   EXPECT_THROW(array.read(DType::kU8), std::bad_alloc);
-  setrlimit(RLIMIT_AS, &before);
 }
 
 TEST(DatasetsHdf5File, FailuresPrintNothing) {

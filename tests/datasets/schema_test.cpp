@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "datasets/hdf5/findings.h"
 #include "tests/datasets/parts.h"
 #include "tests/support/devices.h"
 #include "tests/support/near.h"
@@ -275,6 +276,16 @@ TEST(DatasetsSchema, ValidateGoesOnAfterContradictingSizes) {
             (Texts{": attribute num_nodes implies -5 nodes, outside [0, 2^31 - 1]",
                    ": /val_mask has 2 splits in a matrix, another mask has 1",
                    ": /test_mask is missing: train, val and test masks are all required"}));
+}
+
+TEST(DatasetsSchema, LackOfMemoryIsNoViolation) {
+  std::vector<std::string> findings;
+  const auto broken = [] { fail("a rule"); };
+  EXPECT_TRUE(collect(&findings, [] {}));
+  EXPECT_FALSE(collect(&findings, broken));
+  EXPECT_THROW(collect(&findings, [] { throw OutOfMemory("no memory"); }), OutOfMemory);
+  EXPECT_EQ(findings, std::vector<std::string>{"a rule"});
+  EXPECT_THROW(collect(nullptr, broken), Error);
 }
 
 TEST(DatasetsSchema, ValidateOfEmptySparseRowPointers) {

@@ -1,13 +1,9 @@
 #include "ops/dense.h"
 
-#include <sys/resource.h>
-#include <unistd.h>
-
-#include <fstream>
-
 #include "core/context.h"
 #include "core/storage.h"
 #include "core/threads.h"
+#include "tests/support/address_space.h"
 #include "tests/support/devices.h"
 #include "tests/support/gradcheck.h"
 #include "tests/support/process.h"
@@ -33,17 +29,12 @@ TEST(OpsDenseBuffers, AnAddressSpaceThatIsTooSmallIsAnError) {
   if (sanitized()) GTEST_SKIP() << "sanitizers need the address space";
   const Tensor a = random_tensor({9, 5}, DType::kF32, kCpu, 1),
                b = random_tensor({5, 7}, DType::kF32, kCpu, 2);
-  std::int64_t pages = 0;
-  std::ifstream("/proc/self/statm") >> pages;
-  rlimit before = {};
-  ASSERT_EQ(getrlimit(RLIMIT_AS, &before), 0);
-  rlimit small = before;
-  small.rlim_cur = static_cast<rlim_t>(pages * getpagesize() + (64 << 20));
   const int threads = num_threads();
   set_num_threads(1000);
-  setrlimit(RLIMIT_AS, &small);
-  EXPECT_THROW(matmul(a, b), OutOfMemory);
-  setrlimit(RLIMIT_AS, &before);
+  {
+    const AddressSpaceLimit limit(64 << 20);
+    EXPECT_THROW(matmul(a, b), OutOfMemory);
+  }
   set_num_threads(threads);
 }
 

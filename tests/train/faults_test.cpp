@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <system_error>
 
 #include "core/storage.h"
 #include "datasets/graph_facts.h"
@@ -15,6 +16,7 @@
 #include "tests/support/tiny.h"
 #include "train/checkpoint.h"
 #include "train/commands/recorder.h"
+#include "train/commands/run_command.h"
 #include "train/io/atomic_file.h"
 #include "train/task/memory_estimate.h"
 #include "train/task/model_registry.h"
@@ -194,6 +196,22 @@ TEST(TrainMemory, ErrorsSayWhatHoldsItAndWhatToTry) {
   EXPECT_EQ(late.code, 4) << late.err;
   EXPECT_NE(late.out.find("warning         an epoch will hold about "), std::string::npos) << late.out;
   EXPECT_NE(late.err.find("(conv1.lin.weight)"), std::string::npos) << late.err;
+}
+
+TEST(TrainMemory, AThreadThatCannotStartIsALackOfMemory) {
+  const auto failure_of = [](std::errc code) {
+    try {
+      throw std::system_error(std::make_error_code(code));
+    } catch (...) {
+      return current_failure();
+    }
+  };
+  const Failure thread = failure_of(std::errc::resource_unavailable_try_again),
+                other = failure_of(std::errc::permission_denied);
+  EXPECT_EQ(thread.exit_code, 4);
+  EXPECT_EQ(thread.message, "a thread cannot be started: raise ulimit -v or ulimit -u");
+  EXPECT_EQ(other.exit_code, 2);
+  EXPECT_EQ(other.message, "Permission denied");
 }
 
 TEST(TrainMemory, TooLittleAddressSpaceOrStackIsALine) {

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <new>
+#include <system_error>
 
 #include "core/quoting.h"
 #include "core/storage.h"
@@ -28,6 +29,9 @@ Failure current_failure() {
     return {kOutOfMemory, error.what()};
   } catch (const std::bad_alloc&) {
     return {kOutOfMemory, "out of host memory"};
+  } catch (const std::system_error& error) {
+    if (error.code() != std::errc::resource_unavailable_try_again) return {kFailed, error.what()};
+    return {kOutOfMemory, "a thread cannot be started: raise ulimit -v or ulimit -u"};
   } catch (const std::exception& error) {
     return {kFailed, error.what()};
   }

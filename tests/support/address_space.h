@@ -1,0 +1,37 @@
+/// A limit on the address space of this process, for tests of what happens where memory ends.
+#pragma once
+
+#include <malloc.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <fstream>
+
+#include "core/device.h"
+#include "core/error.h"
+
+namespace rodeo::test {
+
+/// While it lives, at most `bytes` more than now can be mapped. Not for sanitizers, which map far more.
+class AddressSpaceLimit {
+ public:
+  explicit AddressSpaceLimit(std::int64_t bytes) {
+    empty_cache();
+    malloc_trim(0);  // what is kept for later is in the address space
+    std::int64_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    check(::getrlimit(RLIMIT_AS, &before_) == 0, "the limit of the address space cannot be read");
+    rlimit small = before_;
+    small.rlim_cur = static_cast<rlim_t>(pages * ::getpagesize() + bytes);
+    check(::setrlimit(RLIMIT_AS, &small) == 0, "the address space cannot be limited");
+  }
+  ~AddressSpaceLimit() { ::setrlimit(RLIMIT_AS, &before_); }
+  AddressSpaceLimit(const AddressSpaceLimit&) = delete;
+  AddressSpaceLimit& operator=(const AddressSpaceLimit&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+}  // namespace rodeo::test
