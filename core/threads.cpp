@@ -20,17 +20,18 @@ namespace {
 
 constexpr int kMost = 1024;  // OpenMP ends the process if it cannot start a thread
 
-/// Fewer threads where ulimit -v has no room for their stacks, and as much again for what they map.
+/// Fewer threads where ulimit -v has no room for the stack, the heap and the buffer of OpenBLAS of each.
 void fit_address_space(const char* program) {
   rlimit space{}, stack{};
   ::getrlimit(RLIMIT_AS, &space), ::getrlimit(RLIMIT_STACK, &stack);
   if (space.rlim_cur == RLIM_INFINITY) return;
-  constexpr rlim_t kMapped = rlim_t{24} << 20;
+  constexpr rlim_t kMapped = rlim_t{224} << 20, kMostStack = rlim_t{24} << 20;
   const int wanted = omp_get_max_threads();
   int count = wanted;
-  while (count > 1 && !can_map(count, kMapped + std::min(stack.rlim_cur, kMapped))) count /= 2;
+  while (count > 1 && !can_map(count, kMapped + std::min(stack.rlim_cur, kMostStack))) count /= 2;
   if (count == wanted) return;
-  std::fprintf(stderr, "%s: %d threads, as ulimit -v leaves no room for %d\n", program, count, wanted);
+  std::fprintf(stderr, "%s: %d thread%s, as ulimit -v leaves no room for %d\n", program, count,
+               count == 1 ? "" : "s", wanted);
   omp_set_num_threads(count);
 }
 
@@ -55,9 +56,13 @@ void set_num_threads(int count) {
 void configure_threads(char** argv) {
   open_standard_files();
   std::signal(SIGXFSZ, SIG_IGN);  // writing fails, which is an Error that names the file
+  // Where ulimit -v is set, the program begins with one thread (core/host/least_limits.h).
+  const char* const wanted = std::getenv("RODEO_THREADS_WANTED");
+  const bool asked = wanted ? *wanted != 0 : std::getenv("OMP_NUM_THREADS") != nullptr;
+  if (wanted) omp_set_num_threads(std::clamp(asked ? std::atoi(wanted) : omp_get_num_procs(), 1, kMost));
   const bool too_many = omp_get_max_threads() > kMost;
   if (too_many) setenv("OMP_NUM_THREADS", str(kMost).c_str(), 1);
-  const int allowed = std::getenv("OMP_NUM_THREADS") ? 0 : processors_of_control_groups();
+  const int allowed = asked ? 0 : processors_of_control_groups();
   if (allowed > 0 && allowed < omp_get_max_threads()) omp_set_num_threads(allowed);
   bool chosen = omp_get_max_threads() == 1;
   for (const char* name : {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME"})

@@ -1,39 +1,88 @@
 /// Checks that run before shared libraries begin, and before much of the stack is used.
-///   - OpenBLAS maps a buffer when it is loaded, and tries without end where `ulimit -v` leaves no room: the
-///     process would hang before main().
+///   - OpenBLAS maps a buffer of 128 MiB for each thread when it is loaded, and tries without end where
+///   `ulimit -v`
+///     leaves no room: the process would hang before main(). With such a limit it begins with one thread, and
+///     matmul() adds those whose buffers fit.
 ///   - Where `ulimit -s` is too small for the stack, the process ends by a signal, without a word.
 /// For the file of main() only: a shared library may not have such a function.
 #pragma once
 
+#include <alloca.h>
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <climits>
 #include <cstring>
 #include <initializer_list>
 
+// Sanitizers begin later.
+#define RODEO_BEFORE_SANITIZERS __attribute__((no_sanitize("address", "thread", "undefined")))
+
 namespace rodeo {
 
-struct LeastLimit {
-  decltype(RLIMIT_AS) resource;
-  rlim_t bytes;
-  const char* text;
-};
-inline constexpr LeastLimit kLeastLimits[] = {
-    // What loading takes, and the multiplications of one thread.
-    {RLIMIT_AS, rlim_t{400} << 20, ": less than 400 MiB of address space are allowed: raise ulimit -v\n"},
-    // Training takes less than 96 KiB.
-    {RLIMIT_STACK, rlim_t{256} << 10, ": less than 256 KiB of stack are allowed: raise ulimit -s\n"}};
+/// Beside the program and its libraries: the buffers of OpenBLAS for one thread, and the heap of a small run.
+inline constexpr rlim_t kLeastAddresses = rlim_t{320} << 20;
+/// Training takes less than 96 KiB.
+inline constexpr rlim_t kLeastStack = rlim_t{256} << 10;
 
-// Sanitizers begin later.
-__attribute__((no_sanitize("address", "thread", "undefined"))) inline void check_limits(int, char** argv,
-                                                                                        char**) {
-  for (const LeastLimit& least : kLeastLimits) {
-    rlimit limit{};
-    if (::getrlimit(least.resource, &limit) != 0 || limit.rlim_cur >= least.bytes) continue;
-    for (const char* text : {static_cast<const char*>(argv[0]), least.text})
-      if (::write(STDERR_FILENO, text, std::strlen(text)) < 0) break;
-    ::_exit(4);  // as for other lacks of memory
+/// Bytes that are mapped: of the program and its shared libraries, here.
+RODEO_BEFORE_SANITIZERS inline rlim_t mapped_bytes() {
+  char text[32] = {};
+  const int file = ::open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+  if (file < 0 || ::read(file, text, sizeof text - 1) < 0) text[0] = 0;
+  if (file >= 0) ::close(file);
+  rlim_t pages = 0;
+  for (const char* digit = text; *digit >= '0' && *digit <= '9'; ++digit) pages = 10 * pages + (*digit - '0');
+  return pages * static_cast<rlim_t>(::getpagesize());
+}
+
+RODEO_BEFORE_SANITIZERS inline void check_limit(decltype(RLIMIT_AS) resource, rlim_t least,
+                                                const char* program, const char* message) {
+  rlimit limit{};
+  if (::getrlimit(resource, &limit) != 0 || limit.rlim_cur >= least) return;
+  for (const char* text : {program, message})
+    if (::write(STDERR_FILENO, text, std::strlen(text)) < 0) break;
+  ::_exit(4);  // as for other lacks of memory
+}
+
+/// Where the address space has a limit: the program starts anew with one thread of OpenBLAS.
+/// RODEO_THREADS_WANTED keeps OMP_NUM_THREADS for configure_threads().
+RODEO_BEFORE_SANITIZERS inline void begin_with_one_thread(char** argv, char** environment) {
+  static char one[] = "OMP_NUM_THREADS=1", one_of_blas[] = "OPENBLAS_NUM_THREADS=1";
+  constexpr std::size_t kValue = sizeof "OMP_NUM_THREADS=" - 1,
+                        kValueOfBlas = sizeof "OPENBLAS_NUM_THREADS=" - 1;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
+  std::size_t count = 0;
+  char wanted[64] = "RODEO_THREADS_WANTED=";
+  const std::size_t begin = std::strlen(wanted);
+  for (; environment[count]; ++count) {
+    if (std::strncmp(environment[count], wanted, begin) == 0) return;  // started anew before
+    if (std::strncmp(environment[count], one, kValue) == 0)
+      std::strncpy(wanted + begin, environment[count] + kValue, sizeof wanted - begin - 1);
   }
+  char program[PATH_MAX];
+  const ssize_t length = ::readlink("/proc/self/exe", program, sizeof program - 1);
+  if (length <= 0) return;
+  program[length] = 0;
+  char** const variables = static_cast<char**>(alloca((count + 4) * sizeof(char*)));
+  std::size_t kept = 0;
+  for (char* variable : {one_of_blas, one, static_cast<char*>(wanted)}) variables[kept++] = variable;
+  for (std::size_t i = 0; i < count; ++i)
+    if (std::strncmp(environment[i], one, kValue) != 0 &&
+        std::strncmp(environment[i], one_of_blas, kValueOfBlas) != 0)
+      variables[kept++] = environment[i];
+  variables[kept] = nullptr;
+  ::execve(program, argv, variables);  // returns only if it fails
+}
+
+RODEO_BEFORE_SANITIZERS inline void check_limits(int, char** argv, char** environment) {
+  check_limit(RLIMIT_STACK, kLeastStack, argv[0],
+              ": less than 256 KiB of stack are allowed: raise ulimit -s\n");
+  check_limit(RLIMIT_AS, mapped_bytes() + kLeastAddresses, argv[0],
+              ": less than 320 MiB of address space are left for it: raise ulimit -v\n");
+  begin_with_one_thread(argv, environment);
 }
 
 namespace {
@@ -42,3 +91,5 @@ __attribute__((section(".preinit_array"), used)) void (*const kCheckLimits)(int,
 }  // namespace
 
 }  // namespace rodeo
+
+#undef RODEO_BEFORE_SANITIZERS

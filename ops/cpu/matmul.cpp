@@ -1,5 +1,6 @@
 #include <cblas.h>
 #include <omp.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <atomic>
@@ -15,18 +16,21 @@
 namespace rodeo::kernels::cpu {
 namespace {
 
-/// OpenBLAS maps a buffer when it is loaded, and another one for each thread unless it has only one. It tries
-/// without end where it cannot.
+/// OpenBLAS maps a buffer for each thread that multiplies, and tries without end where it cannot. Commands
+/// begin with one of its threads where the address space has a limit (core/host/least_limits.h).
 void check_buffers() {
   static std::atomic<int> checked = 0;
   const int threads = omp_get_max_threads();
-  if (threads <= checked || (threads == 1 && openblas_get_num_threads() == 1)) return;
+  if (threads <= checked) return;
   constexpr int kMiB = 129;  // BUFFER_SIZE on x86-64, and pages around it
   if (!can_map(threads - checked, std::size_t{kMiB} << 20))
     throw OutOfMemory(str("[matmul] OpenBLAS needs ", kMiB,
                           " MiB of address space for each thread, of which there may be ", threads,
                           ": raise ulimit -v, or use fewer threads"));
   checked = threads;
+  rlimit space{};
+  if (::getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY)
+    openblas_set_num_threads(threads);
 }
 
 template <class T>
