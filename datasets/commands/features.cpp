@@ -1,3 +1,4 @@
+#include "core/text.h"
 #include "datasets/commands/command_line.h"
 #include "datasets/feature_file.h"
 #include "datasets/hdf5_check.h"
@@ -43,8 +44,8 @@ int features_command(int argc, const char* const* argv) {
     encodings.push_back(concat_columns(
         {random_walk_encoding(each, steps, device), laplacian_encoding(each, vectors, seed, device)}));
   append_features(line.file(0), line.file(1), dataset, concat_rows(encodings));
-  print_line("{}: {} nodes, {} features and {} columns of positional encodings", line.file(1),
-             dataset.num_nodes, dataset.num_features, steps + vectors);
+  print_line("{}: {}, {} and {} of positional encodings", line.file(1), count_of(dataset.num_nodes, "node"),
+             count_of(dataset.num_features, "feature"), count_of(steps + vectors, "column"));
   return 0;
 }
 

@@ -1,10 +1,12 @@
 #include "core/tensor.h"
 
+#include <fstream>
 #include <limits>
 
 #include "core/cuda/runtime.h"
 #include "core/side_stream.h"
 #include "core/storage.h"
+#include "core/threads.h"
 #include "tests/support/devices.h"
 #include "tests/support/near.h"
 
@@ -154,7 +156,21 @@ TEST(CoreDevice, Parse) {
     EXPECT_NE(error_of([] { parse_device("cuda:99"); }).find("'cuda:99' is not available"),
               std::string::npos);
   }
-  EXPECT_FALSE(describe(kCpu).empty());
+}
+
+TEST(CoreDevice, TheHostIsNamedByItsProcessorAndThreads) {
+  std::string processor = "unknown processor";
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; processor == "unknown processor" && std::getline(info, line);)
+    if (line.starts_with("model name")) processor = line.substr(line.find(": ") + 2);
+  EXPECT_EQ(describe(kCpu), str(processor, ", ", num_threads(), num_threads() == 1 ? " thread" : " threads"));
+}
+
+TEST(CoreAllocationInfo, EmptyAllocationsAreNotListed) {
+  const Tensor empty = Tensor::empty({0, 4567}), full = Tensor::empty({1, 4567});
+  const std::string text = describe_largest_allocations(kCpu, 1 << 20);
+  EXPECT_NE(text.find("f32 [1, 4567] 17.84 KiB"), std::string::npos) << text;
+  EXPECT_EQ(text.find("[0, 4567]"), std::string::npos) << text;
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "core/variable.h"
 
+#include "core/allocation_info.h"
 #include "core/category_timer.h"
 #include "core/gradcheck.h"
 #include "core/memory_stats.h"
@@ -104,6 +105,16 @@ TEST(CoreVariable, KeepsOnlyWhatRulesKeep) {
   EXPECT_LT(memory_stats(kCpu).current - before, 2 * 8000);
   y.backward(Tensor::full({1000}, 1, DType::kF64));
   EXPECT_EQ(x.grad().to_vector<double>()[999], 16);
+}
+
+// In the message of a run that is out of memory.
+TEST(CoreVariable, ResultsAndGradientsHaveTheNameOfTheirOp) {
+  const Variable x(Tensor::zeros({4567}, DType::kF64), true);
+  const Variable y = scaled(x, 2, 2);
+  y.backward(Tensor::full({4567}, 1, DType::kF64));
+  const std::string text = describe_largest_allocations(kCpu, 1 << 20);
+  EXPECT_NE(text.find("f64 [4567] (scaled) 35.68 KiB"), std::string::npos) << text;
+  EXPECT_NE(text.find("f64 [4567] (gradient of scaled) 35.68 KiB"), std::string::npos) << text;
 }
 
 TEST(CoreVariable, ComputesWhatWasSavedOnce) {

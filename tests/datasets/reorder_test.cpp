@@ -195,5 +195,28 @@ TEST(DatasetsFacts, AreThoseOfTheRowAndOfKnownLabels) {
   EXPECT_EQ(graph_facts(data).isolated, 2) << "0 has an edge from it, 1 one to it, 2 a loop";
 }
 
+// f32 and 16 hidden of a GCN: 8 * 16 + 7 * classes values a node, 8 bytes a label. Dense features are there
+// twice; an entry of sparse ones takes 8 + 4 + 8 + 4 * 4 bytes.
+TEST(DatasetsFacts, MemoryOfTrainingIsThatOfDenseOrSparseFeatures) {
+  Dataset data;
+  data.num_nodes = 100, data.num_features = 50, data.num_classes = 2;
+  data.src = Tensor::from(Ids{0, 1}), data.dst = Tensor::from(Ids{1, 0});
+  data.x = Tensor::zeros({100, 50});
+  const auto bytes = [&](double density, bool symmetric = true, DType dtype = DType::kF32) {
+    GraphFacts facts;
+    facts.symmetric = symmetric, facts.density = density;
+    return gcn_training_bytes(data, facts, dtype);
+  };
+  const std::int64_t graph = 8 * 101 + 4 * 102, nodes = 100 * (8 + 4 * (8 * 16 + 7 * 2));
+  const auto sparse = [](std::int64_t entries) { return entries * (8 + 4 + 8 + 4 * 4) + 8 * (100 + 50 + 2); };
+  EXPECT_EQ(bytes(0.12), graph + nodes + 2 * 100 * 50 * 4) << "sparse below 0.12";
+  EXPECT_EQ(bytes(0.11), graph + nodes + sparse(550));
+  EXPECT_EQ(bytes(0.12, false), 2 * graph + nodes + 2 * 100 * 50 * 4) << "the transpose";
+  EXPECT_EQ(bytes(0.12, true, DType::kBF16), graph + 100 * (8 + 2 * (8 * 16 + 7 * 2)) + 2 * 100 * 50 * 2);
+  data.x_sparse = {Tensor::zeros({101}, DType::kI64), Tensor::zeros({0}, DType::kI32), Tensor::zeros({0})};
+  EXPECT_EQ(bytes(0.2), graph + nodes + 2 * 100 * 50 * 4) << "those of the file below 0.2";
+  EXPECT_EQ(bytes(0.19), graph + nodes + sparse(950));
+}
+
 }  // namespace
 }  // namespace rodeo

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <set>
 
+#include "datasets/synthetic_hetero.h"
 #include "tests/support/devices.h"
 #include "tests/support/near.h"
 #include "tests/support/temp_dir.h"
@@ -301,6 +302,19 @@ TEST_P(DatasetsSyntheticOnDevice, TheGraphIsThatOfTheDatasetOnEveryDevice) {
     EXPECT_TRUE(test::same_bits(edges.col.to(kCpu), d.src)) << name;
     EXPECT_TRUE(test::same_bits(synthesize(synthetic_preset(name), device()).src, d.src)) << name;
   }
+}
+
+TEST(DatasetsSynthetic, SizesOfSeveralTypesHaveLimits) {
+  EXPECT_ERROR(synthesize_hetero({.nodes = 99}), "--nodes must be in [100, 193974300], got 99");
+  EXPECT_ERROR(synthesize_hetero({.nodes = 0}), "--nodes must be in [100, 193974300], got 0");
+  EXPECT_EQ(synthesize_hetero({.nodes = 100, .features = 1, .classes = 1}).types[0].num_classes, 1);
+  EXPECT_ERROR(synthesize_hetero({.nodes = 2000, .features = 0}), "--features must be in [1, 65536], got 0");
+  EXPECT_ERROR(synthesize_hetero({.nodes = 2000, .features = 65537}),
+               "--features must be in [1, 65536], got 65537");
+  EXPECT_ERROR(synthesize_hetero({.nodes = 2000, .classes = 0}), "--classes must be in [1, 759], got 0");
+  EXPECT_EQ(synthesize_hetero({.nodes = 2000, .features = 1, .classes = 759}).types[0].num_classes, 759);
+  EXPECT_ERROR(synthesize_hetero({.nodes = 2000, .features = 1, .classes = 760}),
+               "--classes must be in [1, 759], got 760");
 }
 
 }  // namespace

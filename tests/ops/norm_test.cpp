@@ -166,6 +166,9 @@ TEST_P(OpsNorm, CombineValues) {
     const std::vector<double> top = doubles(maximum(a, b).value());
     EXPECT_EQ(std::vector<double>(top.begin(), top.begin() + 3), (std::vector<double>{2, -2, 3}));
     EXPECT_TRUE(std::isnan(top[3]));
+    const Variable zero = make({0, -0.f, 1, -1}, dtype), other = make({-0.f, 0, 1, -1}, dtype);
+    EXPECT_TRUE(same_bits(maximum(zero, other).value(), zero.value()))
+        << "of equal numbers the first is taken";
     EXPECT_TRUE(near(concat_columns({a, a}).value(), {1, -2, 1, -2, 3, 4, 3, 4}, 0, 0));
     const Variable s(Tensor::full({1}, 0.5, dtype, device()));
     EXPECT_TRUE(near(scale_add(s, a, a).value(), {2.5, -5, 7.5, 10}, 0, 0));

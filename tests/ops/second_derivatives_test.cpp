@@ -186,6 +186,11 @@ TEST_P(OpsSecondDerivatives, OperatorsWithoutThemAreNamed) {
       "[autograd] 'gelu' has no second derivative: its gradient rule takes Tensors only. backward() gives "
       "the first; docs/autograd.md lists the ops that have both");
   EXPECT_ERROR(gradients({deviation(x)}, {x}, {one}), "[autograd] deviation() has no second derivative");
+  const char* text = "[autograd] epilogue() with elu or padding columns has no second derivative";
+  EXPECT_ERROR(gradients({epilogue(x, {}, {.activation = Activation::kElu})}, {x}, {one}), text);
+  EXPECT_ERROR(gradients({epilogue(x, {}, {.activation = Activation::kRelu}, 1)}, {x},
+                         {Variable(Tensor::full({3, 1}, 1, DType::kF64, device()))}),
+               text);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "ops/dense.h"
 #include "ops/plan/residual_bins.h"
 #include "ops/plan/rode_variant.h"
+#include "ops/sparse/spmm_products.h"
 #include "ops/spmm.h"
 #include "ops/spmm_tuner.h"
 #include "tests/ops/gpus.h"
@@ -59,6 +60,18 @@ TEST(OpsSpmmVariant, OtherAlgorithmsHaveOneName) {
   EXPECT_EQ(str(spmm_variant(adj, {.n = 3})), "rode") << "the CPU has one kernel";
   EXPECT_ERROR(spmm_variant(adj, {.n = 3}, SpmmAlgorithm::kAuto),
                "[spmm_variant] algorithm must not be auto: choose one by name");
+}
+
+TEST(OpsSpmmVariant, WhatRanIsOneLineForEachKindOfProduct) {
+  const Adjacency adj = graph_with_lengths({5, 0, 3}, 4);
+  EXPECT_EQ(explain_rode(adj), "");
+  for (const bool again : {false, true}) {
+    SCOPED_TRACE(again);
+    note_rode_product(adj, SpmmAlgorithm::kRode, {.n = 16}, {});
+    note_rode_product(adj, SpmmAlgorithm::kRodeTc, {.n = 3, .weighted = true}, {64, 16});
+  }
+  EXPECT_EQ(explain_rode(adj),
+            "  n=16 f32 unweighted: rode\n  n=3 f32 weighted, split 64, block 16: rode-tc\n");
 }
 
 class OpsSpmmVariantOnGpu : public testing::Test {

@@ -96,6 +96,25 @@ TEST_P(TrainDiskFeatures, RowsAreThoseOfTheConvertedMatrix) {
     }
 }
 
+TEST_P(TrainDiskFeatures, RowsOutsideAndCachesOfOthersAreNamed) {
+  DiskFeatures disk(path_, {}, DType::kF32, device());
+  const auto read = [&](std::int64_t row) {
+    return disk.read(Tensor::from<std::int64_t>({row}, device()))();
+  };
+  const auto rows = [&](const Tensor& index) { return disk.read_in_pieces(index); };
+  disk.set_cache(cache_rows(rows, std::vector<std::int32_t>(400, 1), 150, device()));
+  EXPECT_EQ(read(399).shape(), (Shape{1, 24}));
+  EXPECT_ERROR(read(400), "[disk_features] row 400 is outside [0, 400)");
+  EXPECT_ERROR(read(-1), "[disk_features] row -1 is outside [0, 400)");
+  const auto narrow = [&](const Tensor& index) {
+    return Tensor::zeros({index.numel(), 23}, DType::kF32, device());
+  };
+  EXPECT_ERROR(disk.set_cache(cache_rows(narrow, std::vector<std::int32_t>(400, 1), 150, device())),
+               str("[disk_features] the cache is not one of [400, 24] f32 on ", device()));
+  EXPECT_ERROR(disk.set_cache(cache_rows(rows, std::vector<std::int32_t>(399, 1), 150, device())),
+               str("[disk_features] the cache is not one of [400, 24] f32 on ", device()));
+}
+
 // Of the losses, and of exact or sampled evaluations.
 TEST_P(TrainDiskFeatures, EveryPlaceGivesTheSameBits) {
   for (const char* model : {"sage", "gcn", "gat"})
