@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <csignal>
+#include <functional>
 #include <limits>
+#include <sstream>
 
 #include "ops/convert.h"
 #include "train/commands/device_text.h"
@@ -69,6 +72,10 @@ TEST(TrainConsole, ProgressFitsTheTerminal) {
   const std::string rate = "200 epochs/s, 1:05 left";
   EXPECT_EQ(format_progress(report, rate, 200), format_epoch(report) + "  " + rate);
   EXPECT_EQ(format_progress(report, "", 200), format_epoch(report));
+  const std::string whole = format_epoch(report);
+  EXPECT_EQ(format_progress(report, "", static_cast<int>(whole.size())), whole);
+  EXPECT_EQ(format_progress(report, "", static_cast<int>(whole.size()) - 1),
+            "epoch  10/200  loss 1.8533  train 0.9500  val 0.7100  test 0.7190  best val 0.7100 in epoch 8");
   EXPECT_EQ(format_progress(report, rate, 79),
             "epoch  10/200  loss 1.8533  val 0.7100  test 0.7190  200 epochs/s, 1:05 left");
   for (int width = 0; width < 150; ++width) {
@@ -81,6 +88,10 @@ TEST(TrainConsole, ProgressFitsTheTerminal) {
 TEST(TrainConsole, RateAndTimeLeft) {
   EXPECT_EQ(format_rate(100, 0.5, 13000), "200 epochs/s, 1:05 left");
   EXPECT_EQ(format_rate(1, 2, 3725), "0.50 epochs/s, 2:04:10 left");
+  EXPECT_EQ(format_rate(10, 1, 35990), "10 epochs/s, 59:59 left");
+  EXPECT_EQ(format_rate(10, 1, 36000), "10 epochs/s, 1:00:00 left");
+  EXPECT_EQ(format_rate(5, 1, 300), "5.00 epochs/s, 1:00 left");
+  EXPECT_EQ(format_rate(5, 1, 299), "5.00 epochs/s, 0:59 left");
 }
 
 TEST(TrainConsole, EpochLineShowsWhatIsKnown) {
@@ -118,6 +129,94 @@ TEST(TrainConsole, SummaryIsATable) {
   task.majority = 0.8, task.majority_class = 3;
   EXPECT_EQ(format_summary(task, summary()),
             table + "                0.8000 of the test nodes are of the largest class, 3\n");
+}
+
+TEST(TrainConsole, SummaryOfMiniBatches) {
+  TrainSummary s;
+  s.epochs = 2, s.batch = 1;
+  s.batches = BatchTotals{.batches = 4, .edges = 83, .nodes = 42};
+  NodeTask task;
+  const std::string head = "load                  0.0 ms\nconvert               0.0 ms\n",
+                    batches = "batches                 4 an epoch, with 20 edges and 10 nodes each\n",
+                    memory = "peak memory     0 B training, 0 B converting\n";
+  EXPECT_EQ(format_summary(task, s), head + batches + memory) << "stopped before an evaluation";
+  s.batches->sample_ms = 1, s.batches->gather_ms = 2, s.batches->train_ms = 5;
+  s.wait_ms = summarize({0.25});
+  EXPECT_EQ(format_summary(task, s), head + batches +
+                                         "  sampling          1.000 ms  12.5 %\n"
+                                         "  gathering         2.000 ms  25.0 %\n"
+                                         "  training          5.000 ms  62.5 %\n"
+                                         "  waiting           0.250 ms of an epoch, for the next batch\n" +
+                                         memory);
+  s.batches->batches = 0;
+  task.order = Tensor::zeros({1}), task.reorder_ms = 3;
+  EXPECT_EQ(format_summary(task, s),
+            "load                  0.0 ms\nreorder               3.0 ms\n"
+            "convert               0.0 ms\n" +
+                memory);
+}
+
+/// What the console prints where stdout is no terminal.
+std::string printed(const std::function<void(Console&)>& print, bool quiet = false) {
+  testing::internal::CaptureStdout();
+  {
+    Console console(quiet);
+    print(console);
+  }
+  std::fflush(stdout);
+  return testing::internal::GetCapturedStdout();
+}
+
+TEST(TrainConsole, FirstTenthAndLastEpochsHaveLines) {
+  const auto epochs = [](int last, const char* run, bool quiet) {
+    return printed(
+        [&](Console& console) {
+          EpochReport report;
+          report.epochs = 25;
+          for (report.epoch = 1; report.epoch <= last; ++report.epoch) console.epoch(report, run);
+        },
+        quiet);
+  };
+  std::istringstream lines(epochs(25, "", false));
+  std::vector<std::string> begins;
+  for (std::string line; std::getline(lines, line);) begins.push_back(line.substr(0, 12));
+  EXPECT_EQ(begins,
+            (std::vector<std::string>{"epoch  1/25 ", "epoch 10/25 ", "epoch 20/25 ", "epoch 25/25 "}));
+  EXPECT_EQ(epochs(25, "", true), "");
+  EXPECT_EQ(epochs(25, "seed 1 ", false), "") << "a line every ten seconds";
+}
+
+TEST(TrainConsole, ASignalIsNamedWithItsPlace) {
+  TrainSummary s;
+  s.epochs = 4;
+  const auto text = [&](int signal) {
+    return printed([&](Console& console) { console.interrupted(signal, s); });
+  };
+  EXPECT_EQ(text(SIGINT), "stopped         by Ctrl-C after epoch 4\n");
+  EXPECT_EQ(text(SIGHUP), "stopped         by SIGHUP after epoch 4\n");
+  s.batch = 1;
+  EXPECT_EQ(text(SIGTERM), "stopped         by SIGTERM after batch 1 of epoch 5\n");
+}
+
+TEST(TrainConsole, FourDetailsAreInALineAndMoreHaveTheirOwn) {
+  const auto tail = [](std::vector<std::pair<std::string, double>> details) {
+    const std::string all = printed([&](Console& console) { console.finish({}, summary(), details); });
+    const std::string without = "\n" + format_summary({}, summary());
+    return all.starts_with(without) ? all.substr(without.size()) : all;
+  };
+  EXPECT_EQ(tail({}), "");
+  EXPECT_EQ(tail({{"a", 0.5}, {"b", 0.25}, {"c", 1}, {"d", 0}}),
+            "test            a 0.5000   b 0.2500   c 1.0000   d 0.0000\n");
+  EXPECT_EQ(tail({{"a", 0.5}, {"b", 0.25}, {"c", 1}, {"d", 0}, {"e", 2}}),
+            "test            a 0.5000   b 0.2500   c 1.0000   d 0.0000\n                e 2.0000\n");
+  NodeTask task;
+  task.metric = "MRR";
+  EXPECT_EQ(printed(
+                [&](Console& console) {
+                  console.finish(task, summary(), {{"a", 0.5}});
+                },
+                true),
+            format_result(task, summary()) + " a 0.5000 metric MRR\n");
 }
 
 TEST(TrainConsole, SparseChoicesOfBothDirections) {

@@ -114,6 +114,21 @@ TEST(TrainSvg, TicksStandWhereDataAre) {
     EXPECT_EQ(count(chart, none), 0u) << none;
 }
 
+// Powers of ten; below two decades 2 and 5 of each, too, and below a factor of 5 round values.
+TEST(TrainSvg, TicksOfLogarithmicAxes) {
+  const auto ticks_of = [](double low, double high) {
+    const std::string chart = svg::lines({.log_y = true, .x_ticks = {-1}}, {{"", {0, 1}, {low, high}}});
+    std::string found;
+    for (const char* tick : {"0.5", "1", "2", "5", "10", "15", "20", "50", "100", "200"})
+      if (count(chart, str(">", tick, "</text>")) > 0) found += str(tick, " ");
+    return found;
+  };
+  EXPECT_EQ(ticks_of(1, 100), "1 10 100 ");
+  EXPECT_EQ(ticks_of(1, 99), "1 2 5 10 20 50 ");
+  EXPECT_EQ(ticks_of(2, 100), "2 5 10 20 50 100 ");
+  EXPECT_EQ(ticks_of(10, 20), "10 20 ");
+}
+
 TEST(TrainSvg, AMarkIsNamed) {
   const std::vector<svg::Series> series = {{"a", {1, 2, 3}, {1, 2, 3}}};
   const std::string chart = svg::lines({.mark = 2, .mark_text = "best epoch 2"}, series);

@@ -131,6 +131,97 @@ TEST(TrainRunState, NotANumberIsReadBack) {
   EXPECT_TRUE(std::isnan(back.trainer.last.val_loss));
 }
 
+TEST(TrainRunState, EveryNumberIsReadBack) {
+  RunState state = state_after(3);
+  state.settings = "{\"a\":1}", state.num_nodes = 11, state.num_edges = 12;
+  TrainerState& t = state.trainer;
+  t.batch = 2, t.batch_loss = 2.5, t.best_epoch = 2, t.lowest_loss_epoch = 1, t.lowest_loss = 0.125;
+  t.best = {.train = 0.1, .val = 0.2, .test = 0.3, .val_loss = 0.4};
+  t.last = {.train = 0.5, .val = 0.6, .test = 0.7, .val_loss = 0.8};
+  t.schedule = {1, 2};
+  for (const int epoch : {1, 2, 3}) {
+    EpochReport r;
+    r.epoch = epoch, r.loss = 10 + epoch, r.ms = 20 + epoch, r.best_epoch = std::min(epoch, 2);
+    if (epoch < 3)
+      r.evaluation = {.train = 1. * epoch, .val = 2. * epoch, .test = 3. * epoch, .val_loss = 4. * epoch};
+    if (epoch < 3) r.evaluation_ms = 30 + epoch;
+    if (epoch == 2) r.parts = {.sparse = 1, .gemm = 2, .other = 3, .communication = 4};
+    state.history.push_back(r);
+  }
+  const RunState back = read_state(pack_state(state, {}), {}, "f");
+  EXPECT_EQ(back.settings, state.settings);
+  EXPECT_EQ(back.num_nodes, 11);
+  EXPECT_EQ(back.num_edges, 12);
+  EXPECT_EQ(back.trainer.epoch, 3);
+  EXPECT_EQ(back.trainer.batch, 2);
+  EXPECT_EQ(back.trainer.batch_loss, 2.5);
+  EXPECT_EQ(back.trainer.best_epoch, 2);
+  EXPECT_EQ(back.trainer.lowest_loss_epoch, 1);
+  EXPECT_EQ(back.trainer.lowest_loss, 0.125);
+  EXPECT_EQ(back.trainer.schedule, (std::vector<double>{1, 2}));
+  const auto values = [](const Evaluation& e) { return std::vector{e.train, e.val, e.test, e.val_loss}; };
+  EXPECT_EQ(values(back.trainer.best), values(t.best));
+  EXPECT_EQ(values(back.trainer.last), values(t.last));
+  ASSERT_EQ(back.history.size(), 3u);
+  for (std::size_t i = 0; i < 3; ++i) {
+    const EpochReport &r = back.history[i], &want = state.history[i];
+    SCOPED_TRACE(want.epoch);
+    EXPECT_EQ(r.epoch, want.epoch);
+    EXPECT_EQ(r.loss, want.loss);
+    EXPECT_EQ(r.ms, want.ms);
+    EXPECT_EQ(r.best_epoch, want.best_epoch);
+    ASSERT_EQ(r.evaluation.has_value(), i < 2);
+    if (i < 2) {
+      EXPECT_EQ(values(*r.evaluation), values(*want.evaluation));
+      EXPECT_EQ(r.evaluation_ms, want.evaluation_ms);
+    } else {
+      EXPECT_TRUE(std::isnan(r.evaluation_ms));
+    }
+    EXPECT_EQ(values(r.best), values(*state.history[std::min<std::size_t>(i, 1)].evaluation));
+  }
+  EXPECT_FALSE(back.history[0].parts.has_value());
+  const PartTimes parts = back.history[1].parts.value();
+  EXPECT_EQ((std::vector{parts.sparse, parts.gemm, parts.other, parts.communication}),
+            (std::vector<double>{1, 2, 3, 4}));
+}
+
+TEST(TrainRunState, WrongTensorsOfCheckpointsAreNamed) {
+  RunState state = state_after(3);
+  state.trainer.batch = 1;
+  EpochReport report;
+  report.epoch = 3;
+  state.history = {report};
+  const auto error = [&](const char* name, const Tensor& value) {
+    SafeTensors packed = pack_state(state, {});
+    std::erase_if(packed.tensors, [&](const auto& entry) { return entry.first == name; });
+    if (value.defined()) packed.tensors.emplace_back(name, value);
+    return error_of([&] { read_state(packed, {}, "f"); });
+  };
+  const std::string shape = "f: history must be f64 [epochs, 13]", loss = "f: batch_loss must be f64 [1]";
+  EXPECT_EQ(error("history", {}), "f: has no history");
+  EXPECT_EQ(error("history", Tensor::zeros({1, 13})), shape);
+  EXPECT_EQ(error("history", Tensor::zeros({1, 14}, DType::kF64)), shape);
+  EXPECT_EQ(error("history", Tensor::zeros({1, 11}, DType::kF64)), shape);
+  EXPECT_EQ(error("history", Tensor::zeros({13}, DType::kF64)), shape);
+  EXPECT_EQ(error("batch_loss", {}), loss);
+  EXPECT_EQ(error("batch_loss", Tensor::zeros({1})), loss);
+  EXPECT_EQ(error("batch_loss", Tensor::zeros({2}, DType::kF64)), loss);
+  EXPECT_EQ(error("lr_schedule", Tensor::zeros({2})), "f: lr_schedule must be f64");
+  const auto rows = [](std::int64_t column, double value) {
+    const Tensor history = Tensor::zeros({2, 13}, DType::kF64);
+    history.data<double>()[13 + column] = value;
+    return history;
+  };
+  for (const std::int64_t column : {0, 11}) {
+    for (const double value : {4.0, -1.0, 1.5})
+      EXPECT_EQ(error("history", rows(column, value)), "f: history[1] is of no epoch up to 3") << value;
+    SafeTensors packed = pack_state(state_after(3), {});
+    for (auto& [name, tensor] : packed.tensors)
+      if (name == "history") tensor = rows(column, 3);
+    EXPECT_EQ(read_state(packed, {}, "f").history.size(), 2u) << "the last epoch is one";
+  }
+}
+
 // Version 0.2 wrote no time of communication.
 TEST(TrainRunState, HistoryMayLackCommunication) {
   RunState state = state_after(2);
