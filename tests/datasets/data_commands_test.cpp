@@ -226,6 +226,22 @@ TEST_F(DatasetsCommands, PartsOfAGraph) {
   EXPECT_EQ(refused({"subset", file, out, "--first", "2", "--seed", "1"}), "--seed belongs to --share");
 }
 
+TEST_F(DatasetsCommands, ASplitOfEdgesIsNotLost) {
+  Hdf5Writer file(dir_ / "a.h5");
+  Parts().write(file);
+  file.write("val_edges", Tensor::from<std::int64_t>({0, 1}, {2, 1}));
+  file.write("test_edges", Tensor::from<std::int64_t>({1, 2}, {2, 1}));
+  file.commit();
+  const std::string path = dir_ / "a.h5", out = dir_ / "x.h5",
+                    has = path + ": has a split of the edges, /val_edges and /test_edges, which ";
+  EXPECT_EQ(refused({"subset", path, out, "--first", "2"}), has + "subset does not keep: leave it out first");
+  EXPECT_EQ(refused({"reorder", path, out, "--by", "rcm"}),
+            has + "reorder does not keep: --reorder of training keeps it");
+  EXPECT_EQ(refused({"reorder", path, out, "--by", "size"}),
+            "--by must be degree, rcm, rabbit or random, got 'size'");
+  EXPECT_EQ(line_of(printed({"inspect", path}), "split of edges"), "split of edges  3 train, 1 val, 1 test");
+}
+
 TEST_F(DatasetsCommands, EncodingsAndCopies) {
   Parts().write(dir_ / "a.h5");
   const std::string file = dir_ / "a.h5", out = dir_ / "x.h5";
