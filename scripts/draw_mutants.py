@@ -6,8 +6,9 @@
 BUILD is a build folder of this tree by Ninja without a CUDA backend, without RODEO_UNITY, with the targets room_tests, rank_tests and
 rank_launch. It is only read: the file with a slip is compiled to a folder of its own, and the library and each test binary are linked
 with it anew, by the commands that Ninja knows. First all tests run without a slip: those that fail are named and left out. Then each slip meets the
-tests whose suite has the name of its file, those of its room, and those of the other rooms; K of these runs go side by side. Where
-the time is up, the summary counts what is not decided. The same tree and seed give the same slips."""
+tests whose suite has the name of its file, those of its room, and those of the other rooms that can reach it; K of these runs go side
+by side. A slip that has begun is decided before another one begins: where the time is up, those that were not run are like the others.
+The same tree and seed give the same slips."""
 import argparse
 import collections
 import heapq
@@ -30,6 +31,8 @@ ROOMS = ["core", "ops", "layers", "models", "datasets", "train"]
 TESTS = ["core", "rank", "layers", "models", "datasets", "train", "ops"]  # the other rooms in this order: short ones first
 COMMANDS = ["bin/rodeo_h5_check", "bin/rodeo_data", "bin/train_gcn", "bin/rodeo_train"]
 PROGRAMS = {"core": COMMANDS, "datasets": COMMANDS, "train": COMMANDS, "rank": ["bin/rank_launch"]}  # what the tests of a room run
+REACHING = {"models": ["rank", "models", "datasets", "train"], "train": ["rank", "models", "datasets", "train"],
+            "datasets": ["rank", "models", "datasets", "train", "ops"]}  # of these rooms; the tests of all rooms reach the others
 TEST_SECONDS = 120  # a slip may loop for ever
 MEMORY = 8 << 30    # or ask for everything
 SHARDS = {"train": 8, "ops": 8, "datasets": 2, "models": 2}  # of a binary whose tests take long
@@ -170,11 +173,11 @@ class Draws:
             thread.join()
 
     def stage(self, slips, job):
-        """Stage 0 compiles a slip and runs the tests of its name; each other one runs a shard of the tests of a room."""
-        stage, number = job
+        """Stage 0 compiles a slip and runs the tests of its name; each other one runs a shard of the tests of a room. A job is (-stage, number)."""
+        stage, number = -job[0], job[1]
         slip, where = slips[number], f"{self.folder}/{number}"
         own = slip.path.split("/")[0]
-        order = [(own, 0), *((room, shard) for room in [own, *(room for room in TESTS if room != own)]
+        order = [(own, 0), *((room, shard) for room in [own, *(room for room in REACHING.get(own, TESTS) if room != own)]
                              for shard in range(SHARDS.get(room, 1)))]
         room, shard = order[stage]
         if time.monotonic() > self.end:
@@ -190,7 +193,7 @@ class Draws:
             alone = "no end" in failed or self.test(room, shard, where, where, failed.split()[0], TEST_SECONDS)
             return self.decide(slip, f"killed by {failed}{'' if alone else ', which passes alone'}", where)
         slip.passed = stage
-        return (stage + 1, number) if stage + 1 < len(order) else self.decide(slip, "survived", where)
+        return (-stage - 1, number) if stage + 1 < len(order) else self.decide(slip, "survived", where)
 
     def named(self, path):
         """Patterns of the suites that have the name of a file."""
