@@ -144,6 +144,25 @@ TEST(OpsRanksConstantWeights, WhatIsStoredIsWhatFormsRead) {
   }
 }
 
+// What a product is predicted to take has its edge weights in it: each rank reads those of its edges.
+TEST(OpsRanksConstantWeights, WeightsAreInThePrediction) {
+  const Shared of = share(graph_of(400, false), Aggregation::kRows, DType::kF32);
+  const auto predicted = [&](const char* kind) {
+    const Adjacency fresh =
+        Adjacency::sharded(of.own.shard()->rows.csr(), of.own.shard()->nodes, of.own.shard()->symmetric);
+    plan_shard(*fresh.shard(), Aggregation::kAuto, /*timed=*/false, "");
+    const Tensor x = random_tensor({fresh.rows(), 64}, DType::kF32, device(), 1);
+    if (*kind == 'c') set_constant_weight(fresh, of.mine[0]);
+    *kind == 's' ? spmm(fresh, x) : spmm(fresh, of.mine[0], x);
+    const AggregationChoices& choices = *shard_plan(*fresh.shard()).choices;
+    return choices.begin()->second.predicted.at(Aggregation::kRows);
+  };
+  if (ranks().size() == 1) return;
+  const double sum = predicted("sum");
+  EXPECT_GT(predicted("weighted"), sum);
+  EXPECT_EQ(predicted("constant"), predicted("weighted"));
+}
+
 TEST(OpsRanksConstantWeights, WrongArguments) {
   const Adjacency graph = graph_of(40, true);
   const Tensor weight = Tensor::zeros({graph.num_edges()}, DType::kF32);

@@ -134,6 +134,15 @@ TEST(TrainModelOptions, Errors) {
                "unknown reduction 'best': expected one of sum, mean, max, min");
   EXPECT_ERROR(parse({"--model", "sage", "--dataset", "x", "--aggr", "max", "--spmm-accumulate", "atomic"}),
                "--spmm-accumulate atomic is for sums, which --aggr max does not compute");
+  for (const char* sum : {"sum", "mean"}) {
+    EXPECT_NO_THROW(
+        parse({"--model", "sage", "--dataset", "x", "--aggr", sum, "--spmm-accumulate", "atomic"}));
+    EXPECT_NO_THROW(parse({"--model", "sage", "--dataset", "x", "--aggr", sum, "--spmm", "rode"}));
+  }
+  EXPECT_NO_THROW(parse({"--model", "gin", "--dataset", "x", "--spmm-accumulate", "atomic"}));
+  EXPECT_NO_THROW(parse({"--model", "sage", "--dataset", "x", "--aggr", "max"}));
+  EXPECT_ERROR(parse({"--model", "sage", "--dataset", "x", "--aggr", "min", "--spmm", "rode"}),
+               "--spmm rode is for sums, and --aggr min has one kernel: leave --spmm out");
   const char* arguments[] = {"train_gcn", "--dataset", "x", "--model", "gat"};
   EXPECT_ERROR(parse_train_options(5, arguments),
                "unknown option '--model': this command trains gcn only, rodeo_train has all models");

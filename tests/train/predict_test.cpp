@@ -321,6 +321,26 @@ TEST(TrainPredict, TheSuffixIsTheFormat) {
   several.class_names = {"x", "y", "z"};
   open_prediction(dir / "p.csv", false)->write(several);
   EXPECT_EQ(lines_of(dir / "p.csv"), (std::vector<std::string>{"node,class,name", "7,0;2,x;z", "5,,"}));
+  Prediction all;
+  all.row = "graph";
+  all.classes = Tensor::from<std::int64_t>({1, 0});
+  all.probability = Tensor::from<float>({0.25f, 0.75f, 0.5f, 0.5f}, {2, 2});
+  all.logits = Tensor::from<float>({1, 2, 3, 4}, {2, 2});
+  all.embedding = Tensor::from<float>({5, 6, 7, 8, 9, 10}, {2, 3});
+  const std::string more = "logit_0\tlogit_1\tembedding_0\tembedding_1\tembedding_2";
+  open_prediction(dir / "q.tsv", true)->write(all);
+  EXPECT_EQ(lines_of(dir / "q.tsv"),
+            (std::vector<std::string>{"graph\tclass\tprobability_0\tprobability_1\t" + more,
+                                      "0\t1\t0.25\t0.75\t1\t2\t5\t6\t7", "1\t0\t0.5\t0.5\t3\t4\t8\t9\t10"}));
+  open_prediction(dir / "q.tsv", false)->write(all);
+  EXPECT_EQ(lines_of(dir / "q.tsv")[0], "graph\tclass\t" + more);
+  Prediction numbers;
+  numbers.value = Tensor::from<float>({1.5f, -2, 0, 7}, {2, 2});
+  numbers.class_names = {"height", "age, years"};
+  numbers.node_names = {"ann", "bob"};
+  open_prediction(dir / "n.csv", false)->write(numbers);
+  EXPECT_EQ(lines_of(dir / "n.csv"),
+            (std::vector<std::string>{"node,height,\"age, years\"", "ann,1.5,-2", "bob,0,7"}));
   for (const char* suffix : {".txt", ".H5", ""})
     EXPECT_EQ(test::error_of([&] { open_prediction(str("p", suffix), false); }),
               str("--out p", suffix, ": ", *suffix ? str("unknown suffix '", suffix, "'") : "has no suffix",

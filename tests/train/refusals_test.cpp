@@ -1,7 +1,9 @@
 // What training and prediction refuse: each rule beside the nearest input that it accepts.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
+#include <sstream>
 
 #include "datasets/synthetic_graphs.h"
 #include "tests/support/devices.h"
@@ -13,6 +15,7 @@
 #include "train/commands/parse_options.h"
 #include "train/commands/predict.h"
 #include "train/commands/run_on_ranks.h"
+#include "train/io/atomic_file.h"
 #include "train/io/run_state.h"
 #include "train/report/analysis.h"
 #include "train/task/correct_and_smooth.h"
@@ -208,6 +211,38 @@ TEST_F(TrainPredictRefusals, WhatAModelOrFileHasNot) {
   save_dataset(one, options.dataset);
   EXPECT_EQ(error(), options.dataset + ": has no /graph_ptr: " + options.weights +
                          " are weights for the graphs of a set");
+}
+
+// Logits are logarithms of shares, and of a share of 0 that of 1e-30.
+TEST_F(TrainPredictRefusals, LogitsOfLabelPropagation) {
+  Dataset data = tiny_dataset(60);
+  options.dataset = dir / "g.h5", options.out = dir / "p.csv", options.device = "cpu", options.quiet = true;
+  options.logits = true;  // and no weights
+  data.num_classes = 8;   // the last one has no nodes
+  save_dataset(data, options.dataset);
+  predict(options);
+  const Graph graph = to_graph(data, kCpu, {.symmetrize = true});
+  const std::vector<double> share =
+      label_propagation(graph.adj, data.y, data.split.train, data.num_classes).to_vector<double>();
+  std::istringstream lines(read_file(options.out, 1 << 20));
+  std::string line;
+  std::getline(lines, line);
+  EXPECT_TRUE(line.starts_with("node,class,logit_0,")) << line;
+  std::size_t at = 0;
+  int none = 0;
+  while (std::getline(lines, line)) {
+    std::istringstream fields(line);
+    std::string field;
+    std::getline(fields, field, ',');
+    std::getline(fields, field, ',');
+    while (std::getline(fields, field, ',')) {
+      ASSERT_LT(at, share.size());
+      EXPECT_NEAR(std::stod(field), std::log(std::max(static_cast<float>(share[at]), 1e-30f)), 1e-4) << line;
+      none += share[at++] == 0;
+    }
+  }
+  EXPECT_EQ(at, share.size());
+  EXPECT_GT(none, 0) << "shares of the last class";
 }
 
 TEST_F(TrainPredictRefusals, CommandLines) {

@@ -8,7 +8,9 @@
 #include "tests/support/near.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/tiny.h"
+#include "train/checkpoint.h"
 #include "train/commands/console_run.h"
+#include "train/io/run_state.h"
 #include "train/task/model_registry.h"
 
 namespace rodeo::test {
@@ -79,6 +81,24 @@ TEST_P(TrainRun, AnErrorOfAnObserverEndsItWithoutFiles) {
   options.export_file = dir_ / "w.safetensors";
   EXPECT_ERROR(train({.dataset = tiny_dataset()}, options, watcher), "enough");
   EXPECT_FALSE(std::filesystem::exists(options.export_file));
+}
+
+// The checkpoint within an epoch is that of the last batch before.
+TEST_P(TrainRun, BatchesAreCheckpointed) {
+  struct Killed : Watcher {
+    void batch(int epoch, int number, int) override {
+      if (epoch == 2 && number == 4) throw Error("enough");
+    }
+  };
+  TrainOptions options = options_of("sage");
+  options.batch = 16, options.fanout = "4,3";
+  options.checkpoint = dir_ / "ck";
+  options.checkpoint_every = 1000, options.checkpoint_every_batches = 3;
+  Killed killed;
+  EXPECT_ERROR(train({.dataset = tiny_dataset()}, options, killed), "enough");
+  const RunState state = read_state(CheckpointFolder(options.checkpoint).load().state, {}, "here");
+  EXPECT_EQ(state.trainer.epoch, 1);
+  EXPECT_EQ(state.trainer.batch, 3);
 }
 
 TEST_P(TrainRun, ASplitOfADatasetInMemory) {
