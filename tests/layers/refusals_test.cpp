@@ -1,0 +1,92 @@
+// What layers refuse: each rule beside the nearest input that it accepts.
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "layers/gat_conv.h"
+#include "layers/gatv2_conv.h"
+#include "layers/gcn2_conv.h"
+#include "layers/gin_conv.h"
+#include "layers/gine_conv.h"
+#include "layers/graph_pool.h"
+#include "layers/norm.h"
+#include "layers/pna_conv.h"
+#include "layers/rgat_conv.h"
+#include "layers/rgcn_conv.h"
+#include "tests/support/devices.h"
+
+namespace rodeo::test {
+namespace {
+
+std::string refused(const std::function<void(Random&)>& make) {
+  Random random(1);
+  try {
+    make(random);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(LayersRefusals, SizesAndRatesOfLayers) {
+  EXPECT_EQ(refused([](Random&) { BatchNorm(1); }), "");
+  EXPECT_EQ(refused([](Random&) { BatchNorm(0); }), "[batch_norm] n must be >= 1, got 0");
+  EXPECT_EQ(refused([](Random&) { LayerNorm(1); }), "");
+  EXPECT_EQ(refused([](Random&) { LayerNorm(0); }), "[layer_norm] n must be >= 1, got 0");
+  const auto gcn2 = [](double alpha, double beta) {
+    return refused([=](Random& random) { Gcn2Conv(3, alpha, beta, random); });
+  };
+  const std::string rates = "[gcn2_conv] alpha and beta must be in [0, 1], got ";
+  EXPECT_EQ(gcn2(0, 1), "");
+  EXPECT_EQ(gcn2(1, 0), "");
+  EXPECT_EQ(gcn2(-0.5, 1), rates + "-0.5 and 1");
+  EXPECT_EQ(gcn2(1.5, 1), rates + "1.5 and 1");
+  EXPECT_EQ(gcn2(0, -0.5), rates + "0 and -0.5");
+  EXPECT_EQ(gcn2(0, 1.5), rates + "0 and 1.5");
+  EXPECT_EQ(refused([](Random& random) { PnaConv(2, 2, 0.5, random); }), "");
+  EXPECT_EQ(refused([](Random& random) { PnaConv(2, 2, 0, random); }),
+            "[pna_conv] log_degree must be > 0, got 0");
+}
+
+TEST(LayersRefusals, SizesOfRelations) {
+  const auto rgat = [](const std::function<void(HeteroConvOptions&)>& change) {
+    HeteroConvOptions options{.types = 1, .relations = 1, .in = 2, .out = 4, .heads = 2};
+    change(options);
+    return refused([&](Random& random) { RgatConv(options, random); });
+  };
+  const std::string sizes = "[rgat_conv] types, in, out and heads must be >= 1, and relations >= 0, got ";
+  EXPECT_EQ(rgat([](auto&) {}), "");
+  EXPECT_EQ(rgat([](auto& o) { o.relations = 0; }), "");
+  EXPECT_EQ(rgat([](auto& o) { o.types = 0; }), sizes + "0, 2, 4, 2 and 1");
+  EXPECT_EQ(rgat([](auto& o) { o.relations = -1; }), sizes + "1, 2, 4, 2 and -1");
+  EXPECT_EQ(rgat([](auto& o) { o.in = 0; }), sizes + "1, 0, 4, 2 and 1");
+  EXPECT_EQ(rgat([](auto& o) { o.out = 0; }), sizes + "1, 2, 0, 2 and 1");
+  EXPECT_EQ(rgat([](auto& o) { o.heads = 0; }), sizes + "1, 2, 4, 0 and 1");
+  EXPECT_EQ(rgat([](auto& o) { o.heads = 3; }), "[rgat_conv] out must be a multiple of heads, got 4 and 3");
+  EXPECT_EQ(rgat([](auto& o) { o.attention_dropout = 0.9; }), "");
+  EXPECT_EQ(rgat([](auto& o) { o.attention_dropout = 1; }),
+            "[rgat_conv] attention_dropout must be in [0, 1), got 1");
+  EXPECT_EQ(rgat([](auto& o) { o.attention_dropout = -0.5; }),
+            "[rgat_conv] attention_dropout must be in [0, 1), got -0.5");
+}
+
+TEST(LayersRefusals, InputsOfPools) {
+  Random random(1);
+  const GraphPool pool(PoolKind::kMean, 2, random);
+  const Variable x(Tensor::zeros({3, 2}));
+  const Tensor offsets = Tensor::from<std::int64_t>({0, 1, 3});
+  EXPECT_EQ(pool.forward(x, offsets).shape(), (Shape{2, 2}));
+  const std::string rule = "[graph_pool] offsets must be i64 [graphs + 1]";
+  const GraphPool gated(PoolKind::kAttention, 2, random);
+  EXPECT_NO_THROW(gated.forward(x, offsets));
+  EXPECT_ERROR(gated.forward({}, offsets), "[graph_pool] x must be a matrix [nodes, width]");
+  EXPECT_ERROR(gated.forward(Variable(Tensor::zeros({3})), offsets),
+               "[graph_pool] x must be a matrix [nodes, width]");
+  EXPECT_ERROR(gated.forward(x, {}), rule);
+  EXPECT_ERROR(gated.forward(x, offsets.to(DType::kI32)), rule);
+  EXPECT_ERROR(gated.forward(x, offsets.reshape({3, 1})), rule);
+  EXPECT_ERROR(gated.forward(x, offsets.slice(0, 0)), rule);
+}
+
+}  // namespace
+}  // namespace rodeo::test
