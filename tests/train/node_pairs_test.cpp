@@ -1,6 +1,7 @@
 // Pairs of nodes that rodeo_predict --edges scores.
 #include <gtest/gtest.h>
 
+#include "datasets/hdf5_file.h"
 #include "datasets/hdf5_writer.h"
 #include "tests/support/devices.h"
 #include "tests/support/temp_dir.h"
@@ -59,6 +60,90 @@ TEST_F(TrainNodePairs, AHeaderIsALineOfOtherText) {
   EXPECT_ERROR(read("1,2\nuser,item\n"), where + "2: the dataset has no node 'user'");
   EXPECT_EQ(read("# a comment\n1,2\n\n3 4\n"), "1 2, 3 4");
   EXPECT_ERROR(read("user,item\n"), path + ": has no pair of nodes");
+}
+
+// Fields are separated by a comma or a tab where a line has one, else by blanks; they may be quoted.
+TEST_F(TrainNodePairs, LinesOfAnySeparator) {
+  EXPECT_EQ(read("1,2\r\n 3 , 4 \n\"0\",\"5\"\n"), "1 2, 3 4, 0 5");
+  EXPECT_EQ(read("1\t2\n3 4\n"), "1 2, 3 4");
+  EXPECT_EQ(read("1,2,a score\n"), "1 2") << "more fields are not read";
+  EXPECT_ERROR(read("1,2\n3\n"), where + "2: expected two nodes, got '3'");
+  EXPECT_ERROR(read("1,2\n3,\n"), where + "2: expected two nodes, got '3,'");
+  EXPECT_ERROR(read("1,2\n1.5,2\n"), where + "2: the dataset has no node '1.5'");
+  EXPECT_ERROR(read("1,2\n-1,2\n"), where + "2: the dataset has no node '-1'");
+  EXPECT_ERROR(read(""), path + ": has no pair of nodes");
+}
+
+TEST_F(TrainNodePairs, NamesAndIdsOfTheFileNameNodes) {
+  ScoredRelations named = shop;
+  named.types[0].node_names = {"ann", "bob", "eve", "7"};
+  named.types[1].node_id = Tensor::from(Ids{10, 11, 12, 13, 14, 15});
+  const auto read_named = [&](const std::string& text) {
+    write_file(path, text);
+    return read_node_pairs(path, named);
+  };
+  const NodePairs pairs = read_named("bob,15\n7,10\n");
+  EXPECT_EQ(pairs.src.to_vector<std::int64_t>(), (Ids{1, 3}));
+  EXPECT_EQ(pairs.dst.to_vector<std::int64_t>(), (Ids{5, 0}));
+  EXPECT_ERROR(read_named("bob,15\n0,10\n"), where + "2: the dataset has no node '0'");
+  EXPECT_ERROR(read_named("bob,15\nbob,5\n"), where + "2: the dataset has no node '5'");
+
+  // What is written has the same texts.
+  const Tensor score = Tensor::from<float>({0, 2});
+  write_link_scores(dir / "s.csv", pairs, score, named);
+  EXPECT_EQ(read_file(dir / "s.csv", 1000),
+            "source,destination,score,probability\nbob,15,0,0.5\n7,10,2,0.8807971\n");
+  write_link_scores(dir / "s.tsv", pairs, score, named);
+  EXPECT_EQ(read_file(dir / "s.tsv", 1000),
+            "source\tdestination\tscore\tprobability\nbob\t15\t0\t0.5\n7\t10\t2\t0.8807971\n");
+  write_link_scores(dir / "s.h5", pairs, score, named);
+  const Hdf5File file(dir / "s.h5");
+  EXPECT_EQ(file.array("edges").read(DType::kI64).to_vector<std::int64_t>(), (Ids{1, 3, 5, 0}));
+  EXPECT_EQ(file.array("score").read(DType::kF32).to_vector<float>(), (std::vector<float>{0, 2}));
+  EXPECT_EQ(file.array("probability").read(DType::kF32).to_vector<float>()[0], 0.5f);
+  EXPECT_FALSE(file.has("relation"));
+}
+
+TEST_F(TrainNodePairs, RelationsAreNamedWhereThereAreSeveral) {
+  ScoredRelations two = shop;
+  two.relations.push_back({"likes", "item:likes:user", 1, 0, {}});
+  two.relations.push_back({"likes", "user:likes:user", 0, 0, {}});
+  const auto read_two = [&](const std::string& text) {
+    write_file(path, text);
+    const NodePairs pairs = read_node_pairs(path, two);
+    write_link_scores(dir / "s.csv", pairs, Tensor::zeros({pairs.src.numel()}), two);
+    return read_file(dir / "s.csv", 1000);
+  };
+  EXPECT_EQ(
+      read_two("source,relation,target\n3,buys,5\n5,item:likes:user,3\n3,user:likes:user,0\n"),
+      "source,relation,destination,score,probability\n3,user:buys:item,5,0,0.5\n5,item:likes:user,3,0,0.5\n"
+      "3,user:likes:user,0,0,0.5\n");
+  EXPECT_ERROR(read_two("3,buys,5\n3,likes,0\n"), where + "2: the weights have no relation 'likes'");
+  EXPECT_ERROR(read_two("3,buys,5\n3,buys,6\n"), where + "2: the dataset has no node '6'");
+  EXPECT_ERROR(read_two("3,buys,5\n5,buys,3\n"), where + "2: the dataset has no node '5'");
+  EXPECT_ERROR(read_two("3,5\n"), where + "1: expected source, relation and target, got '3,5'");
+  read_arrays({0}, {0});
+  EXPECT_ERROR(
+      read_node_pairs(dir / "p.h5", two),
+      dir / "p.h5" +
+          ": an HDF5 file names no relations, and the weights have 3: give lines of source, relation and "
+          "target");
+}
+
+TEST_F(TrainNodePairs, ArraysOfAnotherForm) {
+  const auto error = [&](const char* name, const Tensor& edges) {
+    Hdf5Writer file(dir / "p.h5");
+    file.write(name, edges);
+    file.commit();
+    return error_of([&] { read_node_pairs(dir / "p.h5", shop); });
+  };
+  const std::string file = dir / "p.h5", rule = file + ": /edges must be integer [2, pairs], got ";
+  EXPECT_EQ(error("pairs", Tensor::zeros({2, 1}, DType::kI64)),
+            file + ": has no array /edges, integer [2, pairs]");
+  EXPECT_EQ(error("edges", Tensor::zeros({2, 1})), rule + "f32 [2, 1]");
+  EXPECT_EQ(error("edges", Tensor::zeros({3, 2}, DType::kI64)), rule + "i64 [3, 2]");
+  EXPECT_EQ(error("edges", Tensor::zeros({2}, DType::kI64)), rule + "i64 [2]");
+  EXPECT_EQ(error("edges", Tensor::zeros({2, 0}, DType::kI64)), file + ": has no pair of nodes");
 }
 
 }  // namespace
