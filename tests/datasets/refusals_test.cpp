@@ -14,6 +14,7 @@
 #include "datasets/split.h"
 #include "datasets/subset.h"
 #include "datasets/synthetic_graphs.h"
+#include "ops/hetero_graph.h"
 #include "tests/datasets/parts.h"
 #include "tests/datasets/pickles.h"
 #include "tests/support/cases.h"
@@ -271,6 +272,40 @@ TEST_F(DatasetsRefusals, SamplersAndBatches) {
   EXPECT_ERROR(inverse_order(two.reshape({2, 1})), order);
   EXPECT_ERROR(random_split(Tensor::zeros({4, 2}, DType::kU8), "class:1/1/1", 0),
                "split class:1/1/1 is for one label per node, and y is [4, 2]");
+}
+
+TEST_F(DatasetsRefusals, TypesThatNobodyLearns) {
+  HeteroDataset d;
+  d.name = "web";
+  d.types.resize(2);
+  d.types[0].name = "user", d.types[0].num_nodes = 2;
+  d.types[1].name = "item", d.types[1].num_nodes = 1;
+  d.relations = {{.name = "buys", .source = 0, .target = 1, .src = ids({0}), .dst = ids({0})}};
+  const auto load = [&](bool training) {
+    save_hetero_dataset(d, dir / "h.h5");
+    return error(
+        [&] { load_hetero_dataset(dir / "h.h5", {.need = training ? Need::kTraining : Need::kGraph}); });
+  };
+  save_hetero_dataset(d, dir / "h.h5");
+  EXPECT_NO_THROW(load_hetero_dataset(dir / "h.h5"));
+  EXPECT_EQ(load(true), "h.h5: no node type has labels, /nodes/TYPE/y, to learn");
+  d.types[0].y = ids({0, 1}), d.types[0].num_classes = 2;
+  EXPECT_EQ(load(true),
+            "h.h5: /nodes/user/train_mask is missing: training needs masks, or a split such as 60/20/20")
+      << "the only type with labels is learned";
+  d.types[1].y = ids({0}), d.types[1].num_classes = 1;
+  EXPECT_EQ(load(true),
+            "h.h5: attribute target_type is missing: it must name the node type whose labels are learned");
+  d.target = 2;
+  EXPECT_NE(error([&] { save_hetero_dataset(d, dir / "h.h5"); }).find("the target type is not there"),
+            std::string::npos);
+  const HeteroGraph graph({{.name = "a", .count = 1}},
+                          {{.src = "a", .name = "r", .dst = "a", .src_ids = ids({0}), .dst_ids = ids({0})}});
+  EXPECT_NO_THROW(NeighborSampler(graph, -1, {{2}}));
+  EXPECT_NO_THROW(NeighborSampler(graph, 0, {{2}}));
+  for (const int target : {-2, 1})
+    EXPECT_ERROR(NeighborSampler(graph, target, {{2}}),
+                 str("[neighbor_sampler] target must be -1 or a node type of 1, got ", target));
 }
 
 TEST_F(DatasetsRefusals, SizesOfGeneratedGraphs) {

@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "layers/gat_conv.h"
+#include "layers/appnp.h"
 #include "layers/gatv2_conv.h"
 #include "layers/gcn2_conv.h"
 #include "layers/gin_conv.h"
@@ -12,7 +12,8 @@
 #include "layers/norm.h"
 #include "layers/pna_conv.h"
 #include "layers/rgat_conv.h"
-#include "layers/rgcn_conv.h"
+#include "layers/sg_conv.h"
+#include "ops/gcn_norm.h"
 #include "tests/support/devices.h"
 
 namespace rodeo::test {
@@ -68,6 +69,27 @@ TEST(LayersRefusals, SizesOfRelations) {
             "[rgat_conv] attention_dropout must be in [0, 1), got 1");
   EXPECT_EQ(rgat([](auto& o) { o.attention_dropout = -0.5; }),
             "[rgat_conv] attention_dropout must be in [0, 1), got -0.5");
+}
+
+TEST(LayersRefusals, GraphsThatALayerCannotRead) {
+  const Adjacency adj({2, 2, Tensor::from<std::int64_t>({0, 1, 2}), Tensor::from<std::int32_t>({1, 0})});
+  ConvGraph whole(gcn_norm(adj, {}, DType::kF32)), block = whole;
+  block.is_block = true;
+  Random random(1);
+  const Variable x(Tensor::zeros({2, 3}));
+  const Appnp appnp({.hops = 2});
+  EXPECT_NO_THROW(appnp.convolve(whole, x, {}));
+  EXPECT_ERROR(appnp.convolve(block, x, {}), "[appnp] several hops cannot read the block of one layer");
+  const SgConv sgc({.in = 3, .out = 2, .hops = 2}, random);
+  EXPECT_NO_THROW(sgc.convolve(whole, x, {}));
+  EXPECT_ERROR(sgc.convolve(block, x, {}), "[sg_conv] several hops cannot read the block of one layer");
+  const Tensor one = Tensor::from<std::int64_t>({0});
+  const std::string rule = "[select_destinations] the graph must be whole, got a block or selected rows";
+  EXPECT_ERROR(select_destinations(block, one), rule);
+  EXPECT_ERROR(select_destinations(select_destinations(whole, one), one), rule);
+  const std::string edges = "[gatv2_conv] edge_in must be >= 0, got -1";
+  EXPECT_EQ(refused([](Random& r) { Gatv2Conv({.in = 2, .out = 2, .heads = 1, .edge_in = -1}, r); }), edges);
+  EXPECT_EQ(refused([](Random& r) { Gatv2Conv({.in = 2, .out = 2, .heads = 1, .edge_in = 1}, r); }), "");
 }
 
 TEST(LayersRefusals, InputsOfPools) {

@@ -64,6 +64,7 @@ TEST(TrainMemoryAdvice, IsPrintedWhereAnEpochWillNotFit) {
   };
   const std::string advice = "try --batch N, --hidden below 40000, --precision bf16\n";
   const std::string dry = run("40000", "--dry-run");
+  EXPECT_NE(dry.find(" MiB of 781.25 MiB are free\n"), std::string::npos) << "those of ulimit: " << dry;
   EXPECT_NE(dry.find("\n                this will not fit: " + advice), std::string::npos) << dry;
   EXPECT_EQ(run("16", "--dry-run").find("this will not fit"), std::string::npos);
   const std::string warned = run("40000", "--epochs 1");

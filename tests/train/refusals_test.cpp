@@ -6,8 +6,10 @@
 #include <sstream>
 
 #include "datasets/synthetic_graphs.h"
+#include "datasets/synthetic_hetero.h"
 #include "tests/support/devices.h"
 #include "tests/support/near.h"
+#include "tests/support/process.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/tiny.h"
 #include "train/adam.h"
@@ -19,6 +21,7 @@
 #include "train/io/run_state.h"
 #include "train/report/analysis.h"
 #include "train/task/correct_and_smooth.h"
+#include "train/task/hetero_task.h"
 #include "train/task/model_registry.h"
 #include "train/task/node_model.h"
 #include "train/task/option_table.h"
@@ -97,6 +100,55 @@ TEST(TrainRefusals, LabelsThatAnOptionIsNotFor) {
   const Dataset set = synthesize_graphs({.graphs = 6});
   EXPECT_ERROR(make_run(Dataset(set), published_options("gcn"), kCpu),
                "graphs: has no labels of nodes: it is a set of graphs, for task graph");
+}
+
+TEST(TrainRefusals, SplitsWithoutNodes) {
+  const NodeRun run = make_run(tiny_dataset(60), published_options("gcn"), kCpu);
+  const Tensor y = run.task.label, some = Tensor::from<std::int64_t>({0, 1});
+  const auto error = [&](const Split& split) {
+    return error_of([&] {
+      Trainer(
+          *run.model.module, [] { return Variable(); }, {{run.model.module->parameters(), {}}}, y, split);
+    });
+  };
+  EXPECT_EQ(error({{}, some, some}), "[train] the split has undefined nodes");
+  EXPECT_EQ(error({some, {}, some}), "[train] the split has undefined nodes");
+  EXPECT_EQ(error({some, some, {}}), "[train] the split has undefined test nodes");
+}
+
+TEST(TrainRefusals, SeveralTypesOfNodes) {
+  const HeteroDataset data = synthesize_hetero({.preset = "mag", .nodes = 600, .features = 8, .classes = 4}),
+                      all = synthesize_hetero(
+                          {.preset = "mag", .nodes = 600, .features = 8, .classes = 4, .all_features = true});
+  TrainOptions options = published_options("rgcn");
+  options.undirected = true, options.precision = Precision::kBf16;
+  EXPECT_ERROR(
+      make_hetero_run(data, options, kCpu),
+      "--precision bf16 is for features of all node types, and author has none: its trainable rows are "
+      "fp32");
+  EXPECT_NO_THROW(make_hetero_run(all, options, kCpu));
+  HeteroDataset renamed = data;
+  renamed.types[static_cast<std::size_t>(renamed.target)].name = "text";
+  const TrainedTypes trained{.types = {}, .relations = {}, .target = "paper"};
+  EXPECT_ERROR(make_hetero_prediction_run(renamed, trained, 4, published_options("rgcn"), kCpu),
+               "mag-like: has no node type paper, whose nodes the weights predict");
+}
+
+TEST(TrainRefusals, RunsAtATime) {
+  const TempDir dir;
+  Dataset data = tiny_dataset(60);
+  save_dataset(data, dir / "x.h5");
+  const auto refused = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {command("train_gcn"), dir / "x.h5", "--device", "cpu", "--epochs", "1"});
+    EXPECT_EQ(wait_for(start(more, dir / "out", dir / "err")), 2);
+    return read_file(dir / "err", 1 << 16);
+  };
+  EXPECT_EQ(refused({"--parallel", "2"}),
+            "train_gcn: --parallel is for several runs: with --seeds, --splits all or folds\n");
+  data.split = {};
+  save_dataset(data, dir / "x.h5");
+  EXPECT_EQ(refused({"--splits", "all"}),
+            "train_gcn: " + (dir / "x.h5") + ": --splits all needs masks, and the file has none\n");
 }
 
 TEST(TrainRefusals, StatesThatAreNone) {
