@@ -195,5 +195,21 @@ TEST(TrainRankRelations, DropoutLearns) {
   test::expect_same_bits(all.weights, train(small_mag(), options, ranks()).weights);
 }
 
+// What --dry-run prints as the plan.
+TEST(TrainRankRelations, ThePlanSaysWhatEachRankHas) {
+  const std::string file = testing::TempDir() + "/relations" + std::to_string(ranks().size()) + ".h5";
+  if (ranks().rank() == 0) save_hetero_dataset(small_mag(), file);
+  ranks().barrier();
+  TrainOptions options = whole_graph(TaskKind::kNode);
+  const auto plan = [&] { return describe(plan_hetero_run(file, options, test::device(), ranks())); };
+  const std::string all = "read all edges and all features; build the graph on ";
+  const auto of_ranks = [](const std::string& each) {
+    return ranks().size() == 1 ? "" : str(ranks().size(), " ranks, ", each, "; ");
+  };
+  EXPECT_EQ(plan().find(of_ranks("a range of the nodes each") + all), 0u) << plan();
+  options.batch = 16;
+  EXPECT_EQ(plan().find(of_ranks("the whole graph each") + all), 0u) << plan();
+}
+
 }  // namespace
 }  // namespace rodeo
