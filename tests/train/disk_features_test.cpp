@@ -171,6 +171,16 @@ TEST_P(TrainDiskFeatures, ACacheChangesNoBitsAndReadsLess) {
   EXPECT_EQ(run.task.disk_features->bytes_read(), before);
 }
 
+// 1 MiB has 10,922 rows of 24 floats.
+TEST_P(TrainDiskFeatures, ACacheHasAsManyRowsAsItsSize) {
+  write(20000, 24);
+  TrainOptions of = options("sage", FeaturesOn::kDisk);
+  of.feature_cache_mib = 1;
+  const NodeRun run = load_run(of, device());
+  EXPECT_NE(run.model.mini_batches->features.find(" has 54.6 % of the rows, for "), std::string::npos)
+      << run.model.mini_batches->features;
+}
+
 // Many chunks, each with the rows that it reads.
 TEST_P(TrainDiskFeatures, EvaluationReadsChunks) {
   TrainOptions of = options("sage", FeaturesOn::kDisk);

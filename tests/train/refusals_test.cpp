@@ -151,6 +151,18 @@ TEST(TrainRefusals, RunsAtATime) {
             "train_gcn: " + (dir / "x.h5") + ": --splits all needs masks, and the file has none\n");
 }
 
+TEST(TrainModelText, NamesWhatIsNotRead) {
+  Dataset data = tiny_dataset(60);
+  const auto text = [&](const char* model) {
+    return make_run(Dataset(data), published_options(model), kCpu).model.text;
+  };
+  const std::string plain = text("sage");
+  EXPECT_EQ(plain.find("edge weights"), std::string::npos);
+  data.edge_weight = Tensor::full({data.num_edges()}, 2);
+  EXPECT_EQ(text("sage"), plain + ", edge weights not used");
+  EXPECT_EQ(text("gcn").find("not used"), std::string::npos);
+}
+
 TEST(TrainRefusals, StatesThatAreNone) {
   const NodeRun run = make_run(tiny_dataset(60), published_options("gcn"), kCpu);
   Trainer trainer = make_trainer(run, {.epochs = 3});

@@ -166,6 +166,70 @@ TEST(TrainSvg, BarsAreAsLongAsTheirShare) {
     EXPECT_EQ(count(bars, text), 1u);
 }
 
+// Names take 7 a character beside a heat map, at most 25 of them; cells are squares of 44.
+TEST(TrainSvg, CellsStandBesideTheirNames) {
+  const auto first = [](std::size_t characters) {
+    const std::string map = svg::heat_map({}, {5, 1, 2, 7}, {"a", std::string(characters, 'b')});
+    EXPECT_EQ(count(map, " width=\"43.0\" height=\"43.0\" "), 4u);
+    EXPECT_EQ(count(map, " y=\"70.0\" width="), 2u) << "the second row";
+    return std::stod(map.substr(map.find("<rect class=\"f0\" x=\"") + 20));
+  };
+  EXPECT_EQ(first(3), 62);
+  EXPECT_EQ(first(4), 64);
+  EXPECT_EQ(first(24), 36 + 7 * 24);
+  EXPECT_EQ(first(25), 36 + 7 * 25);
+  EXPECT_EQ(first(30), 36 + 7 * 25);
+  const std::string map = svg::heat_map({}, {3, 1, 0, 0}, {"a", "b"});
+  EXPECT_EQ(count(map, "fill-opacity=\"0.640\""), 1u) << "0.04 + 0.8 * 3 / 4";
+  EXPECT_EQ(count(map, "fill-opacity=\"0.240\""), 1u);
+  EXPECT_EQ(count(map, "fill-opacity=\"0.040\""), 2u) << "a row without counts";
+}
+
+// Both axes are from -0.4 to 10.4, and from 62 to 466 and from 236 to 26 in the picture.
+TEST(TrainSvg, DotsStandWhereTheirNumbersAre) {
+  const std::string chart = svg::scatter({}, {0, 10}, {10, 0}, {0, 1}, {"a", "b"});
+  EXPECT_EQ(count(chart, " cx=\"77.0\" cy=\"33.8\""), 1u) << chart;
+  EXPECT_EQ(count(chart, " cx=\"451.0\" cy=\"228.2\""), 1u) << chart;
+  const std::string both = svg::stacked({{"one", chart}, {"two", chart}});
+  for (const char* part : {"<g transform=\"translate(0 28)\">", "<g transform=\"translate(0 352)\">",
+                           ">one</text>", ">two</text>"})
+    EXPECT_EQ(count(both, part), 1u) << part;
+}
+
+TEST_F(TrainReportFacts, TheCurveOfAStepHasAPointForEachKernel) {
+  const std::string text = page({1 << 20, 3 << 20, 2 << 20});
+  const std::size_t at = text.find("<h2>Memory over a step</h2>"), end = text.find("</section>", at);
+  const std::string curve = text.substr(at, end - at), line = "class=\"line s0\" d=\"";
+  ASSERT_EQ(count(curve, line), 2u) << "and one of the legend";
+  const std::size_t from = curve.find(line) + line.size();
+  const std::string path = curve.substr(from, curve.find('"', from) - from);
+  EXPECT_EQ(count(path, "M") + count(path, "L"), 3u) << path;
+  EXPECT_EQ(count(curve, ">3</text>"), 2u) << "3 MiB, and the third kernel: " << curve;
+}
+
+// The targets of other nodes are far away.
+TEST(TrainReportNumbers, AreThoseOfTheTestNodes) {
+  Dataset data = tiny_dataset(60);
+  data.y = Tensor::full({60, 2}, -1e6), data.num_classes = 2;
+  const std::vector<std::int64_t> test = data.split.test.to_vector<std::int64_t>();
+  for (const std::int64_t node : test)
+    data.y.data<float>()[2 * node] = 100, data.y.data<float>()[2 * node + 1] = 200;
+  data.y.data<float>()[2 * test[0]] = std::numeric_limits<float>::quiet_NaN();
+  const TrainOptions options = published_options("gcn");
+  const NodeRun run = make_run(std::move(data), options, kCpu);
+  TrainSummary summary;
+  summary.epochs = summary.best_epoch = 1;
+  const std::string text = make_report(options, run, {}, {EpochReport{}}, summary, 1, {});
+  const std::size_t at = text.find("<h2>Predicted and true</h2>"), end = text.find("</section>", at);
+  const std::string section = text.substr(at, end - at);
+  for (const char* tick : {">100</text>", ">120</text>", ">180</text>", ">200</text>"})
+    EXPECT_EQ(count(section, tick), 1u) << "the true values are all there is on their axis: " << section;
+  EXPECT_EQ(count(section, " r=\"2\"/>"), 2 * test.size() - 1) << "one is not known";
+  for (const char* part :
+       {">target 0</text>", ">target 1</text>", "15 of 15 test nodes, after the best epoch, 1. "})
+    EXPECT_EQ(count(section, part), 1u) << part;
+}
+
 std::string header(const NodeRun& run, const TrainOptions& options) {
   testing::internal::CaptureStdout();
   describe(Console(/*quiet=*/false), run, options, kCpu);
