@@ -317,5 +317,32 @@ TEST(DatasetsSynthetic, SizesOfSeveralTypesHaveLimits) {
                "--classes must be in [1, 759], got 760");
 }
 
+// As published: mag has features of papers alone, and IGB-H of all types.
+TEST(DatasetsSynthetic, TypesAndRelationsOfThePresets) {
+  const auto names = [](const char* preset) {
+    const HeteroDataset d = synthesize_hetero({.preset = preset, .nodes = 4000, .features = 2, .classes = 3});
+    std::string text;
+    for (const Dataset& type : d.types)
+      text += str(type.name, type.has_features() ? "*" : "", " ", type.num_nodes, ", ");
+    for (const HeteroRelation& relation : d.relations)
+      text += str(d.relation_name(relation), " ", relation.num_edges(), ", ");
+    const Split& split = d.types[0].split;
+    return str(text, split.train.numel(), " ", split.val.numel(), " ", split.test.numel());
+  };
+  EXPECT_EQ(names("mag"),
+            "paper* 1519, author 2340, institution 18, field_of_study 124, "
+            "author:affiliated_with:institution 2153, "
+            "author:writes:paper 14735, paper:cites:paper 11169, paper:has_topic:field_of_study 15476, 1299 "
+            "133 87");
+  EXPECT_EQ(names("igbh-tiny"),
+            "paper* 727, author* 2597, institute* 64, fos* 613, paper:cites:paper 3254, "
+            "paper:written_by:author 3316, "
+            "author:affiliated_to:institute 2367, paper:topic:fos 5225, 436 146 145");
+  EXPECT_EQ(
+      names("igbh-small"),
+      "paper* 1277, author* 2460, institute* 19, fos* 243, paper:cites:paper 15419, paper:written_by:author "
+      "5817, author:affiliated_to:institute 2083, paper:topic:fos 9241, 766 256 255");
+}
+
 }  // namespace
 }  // namespace rodeo
