@@ -195,6 +195,26 @@ TEST(TrainRankRelations, DropoutLearns) {
   test::expect_same_bits(all.weights, train(small_mag(), options, ranks()).weights);
 }
 
+// Rows without edges cost alike, and ranges begin at the nearest multiple of 4.
+TEST(TrainRankPartition, RangesBeginAtMultiplesOfFour) {
+  if (ranks().size() != 2) return;
+  const auto first = [](const std::vector<std::int64_t>& row_pointers, std::int64_t features = 0) {
+    const auto nodes = partition_nodes(row_pointers, features, ranks());
+    EXPECT_EQ(nodes->num_nodes(), std::ssize(row_pointers) - 1);
+    return nodes->rows().front();
+  };
+  for (const auto& [nodes, rows] :
+       {std::pair{16, 8}, {18, 8}, {20, 12}, {22, 12}, {24, 12}, {0, 0}, {2, 0}, {4, 4}})
+    EXPECT_EQ(first(std::vector<std::int64_t>(static_cast<std::size_t>(nodes) + 1, 0)), rows) << nodes;
+  // 16 rows, of which the first four have 160 edges each: 4 (16 + 160) + 12 * 16 = 896, half of it are 2.5
+  // rows.
+  std::vector<std::int64_t> uneven(17, 640);
+  for (std::size_t i = 0; i < 4; ++i) uneven[i] = 160 * static_cast<std::int64_t>(i);
+  EXPECT_EQ(first(uneven), 4);
+  // With 10,000 features a row costs 1,216 more, and edges hardly count.
+  EXPECT_EQ(first(uneven, 10'000), 8);
+}
+
 // What --dry-run prints as the plan.
 TEST(TrainRankRelations, ThePlanSaysWhatEachRankHas) {
   const std::string file = testing::TempDir() + "/relations" + std::to_string(ranks().size()) + ".h5";
