@@ -76,6 +76,9 @@ TEST_F(DatasetsImportNotes, WhatWasUnderstoodIsSaid) {
   EXPECT_EQ(notes_of("id\na\nb\n"), "labels: none\nfeatures: none\n");
   EXPECT_EQ(notes_of("id,label,x\na,0.5,1\nb,2.5,2\n", true),
             "labels: numbers to predict, 1 a node\nfeatures: 1 column of numbers\n");
+  EXPECT_EQ(notes_of("id,kind,colour,x\na,u,red,1\nb,v,blue,2\nc,u,red,3\nd,v,green,3\ne,v,green,3\n"),
+            "labels: none\nfeatures: 1 column of numbers, 'kind' one-hot of 2 texts, 'colour' one-hot of 3 "
+            "texts\n");
   EXPECT_EQ(notes_of("id,x,y\na,1,2\nb,2,3\n"), "labels: none\nfeatures: 2 columns of numbers\n");
 }
 

@@ -184,6 +184,15 @@ TEST(OpsRefusals, SetsBlocksAndSegments) {
   EXPECT_ERROR(negative_edges(Adjacency(), 1, {}), "[negative_edges] adj is undefined");
   EXPECT_ERROR(negative_edges(graph, -1, {}), "[negative_edges] count must not be negative, got -1");
   EXPECT_ERROR(negative_edges(wide, 1, {}), "[negative_edges] the graph must be square, got 1 x 2");
+  const Adjacency none = graph_with_lengths({0, 0, 0}, 3);
+  EXPECT_EQ(negative_edges(none, 2, {}, {.first_src = 1, .num_src = 1, .first_dst = 2})
+                .dst.to_vector<std::int64_t>(),
+            (std::vector<std::int64_t>{2, 2}));
+  const std::string few =
+      "[negative_edges] every pair of the 3 and 0 nodes may be an edge: 0 edges, expected fewer than 0";
+  EXPECT_ERROR(negative_edges(none, 1, {}, {.num_dst = 0}), few);  // -1 are all
+  EXPECT_ERROR(negative_edges(none, 1, {}, {.first_src = 2, .num_src = 2}),
+               "[negative_edges] the source nodes 2 to 4 are not all in a graph of 3");
 }
 
 TEST(OpsRefusals, SamplesOfNeighbours) {
