@@ -331,6 +331,29 @@ TEST(OpsRanksForms, RefuseWhatTheyDoNotSupport) {
       }
 }
 
+TEST(OpsRanksForms, OperandsOfAttentionAreChecked) {
+  const Adjacency own = shard(ring(40, true), partition(40, 20), device(), Aggregation::kRows);
+  const Variable x(random_tensor({own.rows(), 2, 3}, DType::kF32, device(), 1)),
+      a(random_tensor({2, 3}, DType::kF32, device(), 2));
+  const auto error = [&](const Variable& rows, const Variable& to, const Variable& from) {
+    try {
+      gat_self_attention(own, rows, to, from);
+    } catch (const Error& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(error(x, a, a), "");
+  EXPECT_EQ(error(x, Variable(a.value().to(DType::kF64)), a),
+            "[gat_attention] a_dst must have the dtype of x, f32, got f64");
+  EXPECT_EQ(error(x, a, Variable(a.value().to(DType::kF64))),
+            "[gat_attention] a_src must have the dtype of x, f32, got f64");
+  EXPECT_EQ(error(x, Variable(a.value().reshape({3, 2})), a),
+            "[gat_attention] a_dst must be [2, 3], got [3, 2]");
+  EXPECT_EQ(error(Variable(x.value().reshape({own.rows(), 6})), a, a),
+            str("[gat_attention] x must be [", own.rows(), ", heads, k], got [", own.rows(), ", 6]"));
+}
+
 TEST(OpsRanksForms, CanBeCaptured) {
   if (!device().is_cuda()) GTEST_SKIP() << "needs GPUs";
   for (const Aggregation form : all_forms()) {
