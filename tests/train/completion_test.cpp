@@ -10,7 +10,7 @@
 namespace rodeo::test {
 namespace {
 
-cxxopts::Options options() {
+cxxopts::Options some_options() {
   cxxopts::Options all("train", "");
   const auto text = cxxopts::value<std::string>();
   all.add_options("Data")("dataset", "A [file]: it's read", text, "FILE")("seeds", "Runs", text, "N")(
@@ -21,31 +21,32 @@ cxxopts::Options options() {
 }
 
 std::string script(const char* shell, bool several = false) {
-  std::vector<ModelTable> tables{{several ? "gcn" : "", options()}};
-  if (several) tables.push_back({"gat", options()});
+  std::vector<ModelTable> tables{{several ? "gcn" : "", some_options()}};
+  if (several) tables.push_back({"gat", some_options()});
   return completion_script(shell, "bin-train", tables);
 }
 
-bool has(const std::string& text, const std::string& line) {
+bool has_line(const std::string& text, const std::string& line) {
   return ("\n" + text).find("\n" + line + "\n") != std::string::npos;
 }
 
 TEST(TrainCompletion, BashCompletesValuesByTheirHints) {
   for (const bool several : {false, true}) {
     const std::string text = script("bash", several);
-    EXPECT_TRUE(has(text, "_bin_train() {")) << text;
-    EXPECT_TRUE(has(text, "complete -o filenames -F _bin_train bin-train"));
-    EXPECT_TRUE(has(text, "    --dataset) mapfile -t COMPREPLY < <(compgen -f -- \"$cur\"); return ;;"))
+    EXPECT_TRUE(has_line(text, "_bin_train() {")) << text;
+    EXPECT_TRUE(has_line(text, "complete -o filenames -F _bin_train bin-train"));
+    EXPECT_TRUE(has_line(text, "    --dataset) mapfile -t COMPREPLY < <(compgen -f -- \"$cur\"); return ;;"))
         << text;
-    EXPECT_TRUE(has(text, "    --checkpoint) mapfile -t COMPREPLY < <(compgen -d -- \"$cur\"); return ;;"));
     EXPECT_TRUE(
-        has(text, "    --mode) mapfile -t COMPREPLY < <(compgen -W 'row none' -- \"$cur\"); return ;;"));
-    EXPECT_TRUE(has(text, "    --seeds|--pick) mapfile -t COMPREPLY < <(: -- \"$cur\"); return ;;"))
+        has_line(text, "    --checkpoint) mapfile -t COMPREPLY < <(compgen -d -- \"$cur\"); return ;;"));
+    EXPECT_TRUE(
+        has_line(text, "    --mode) mapfile -t COMPREPLY < <(compgen -W 'row none' -- \"$cur\"); return ;;"));
+    EXPECT_TRUE(has_line(text, "    --seeds|--pick) mapfile -t COMPREPLY < <(: -- \"$cur\"); return ;;"))
         << "each name once, and words of one's own are no choices: " << text;
     const std::string names = "options='--dataset --seeds --undirected --checkpoint --mode --pick' ;;";
-    EXPECT_EQ(has(text, "    gcn) " + names), several) << text;
-    EXPECT_EQ(has(text, "    gat) " + names), several);
-    EXPECT_TRUE(has(text, "    *) " + names)) << text;
+    EXPECT_EQ(has_line(text, "    gcn) " + names), several) << text;
+    EXPECT_EQ(has_line(text, "    gat) " + names), several);
+    EXPECT_TRUE(has_line(text, "    *) " + names)) << text;
   }
 }
 
