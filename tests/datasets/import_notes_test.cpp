@@ -82,6 +82,18 @@ TEST_F(DatasetsImportNotes, WhatWasUnderstoodIsSaid) {
   EXPECT_EQ(notes_of("id,x,y\na,1,2\nb,2,3\n"), "labels: none\nfeatures: 2 columns of numbers\n");
 }
 
+TEST_F(DatasetsImportNotes, NegativeLabelsAreUnlabelledBesideTwoClasses) {
+  const std::string edges = put("e.csv", "source,target\na,b\n");
+  const auto read = [&](const std::string& nodes) {
+    return read_csv({.nodes = put("n.csv", nodes), .edges = edges});
+  };
+  EXPECT_EQ(wide(read("id,label\na,0\nb,1\nc,-1\n").y), (Ids{0, 1, -1}));
+  const auto one = [&] { read("id,label\na,0\nb,0\nc,-1\n"); };
+  EXPECT_TRUE(error(one).starts_with(
+      "n.csv: column 'label' has 1 class besides negative numbers, which mean unlabelled: "));
+  EXPECT_EQ(read("id,label\na,0\nb,0\nc,\n").num_classes, 1);
+}
+
 TEST_F(DatasetsImportNotes, LinesOfOgbThatCannotBeRead) {
   const auto mag = [&](const std::string& triplets, const std::string& edges) {
     put("m/raw/num-node-dict.csv", "a,b\n2,1\n");

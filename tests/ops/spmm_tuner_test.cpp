@@ -131,6 +131,20 @@ TEST(OpsSpmmTuner, WhatIsKnownToBeHopelessIsNotRun) {
             "  cusparse  takes at most 2^31 - 1 edges\n");
 }
 
+// Those behind a candidate that is not run are.
+TEST(OpsSpmmTuner, TheOthersAreStillTimed) {
+  std::vector<SpmmCandidate> candidates = timed(NAN, NAN, NAN);
+  candidates[1].at_least_ms = 200;
+  FakeDevice hopeless{{{kRode, 1}, {kCsr, 500}, {kCusparse, 0.5}}};
+  EXPECT_EQ(hopeless.tune(candidates).algorithm, kCusparse);
+  candidates[1] = {kCsr};
+  candidates[1].remark = "takes at most 2^31 - 1 edges";
+  FakeDevice refused{{{kRode, 1}, {kCsr, 500}, {kCusparse, 0.5}}};
+  EXPECT_EQ(refused.tune(candidates).algorithm, kCusparse);
+  FakeDevice failing{{{kRode, 1}, {kCsr, 0}, {kCusparse, 0.5}}};
+  EXPECT_EQ(failing.tune().algorithm, kCusparse);
+}
+
 TEST(OpsSpmmTuner, AnErrorTakesACandidateOut) {
   FakeDevice device{{{kRode, 1}, {kCsr, 0.5}, {kCusparse, 0}}};
   const SpmmChoice choice = device.tune();
