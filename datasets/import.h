@@ -50,7 +50,10 @@ Dataset read_ogb_csv(const std::string& folder, bool undirected);
 /// Labels of graphs become classes in ascending order; without them, the columns of
 /// NAME_graph_attributes.txt are numbers to predict. Throws Error for nodes that are not sorted by graph, and
 /// for an edge between two graphs.
-Dataset read_tudataset(const std::string& folder);
+/// Or one file as DGCNN (Zhang et al., AAAI 2018) and GIN (Xu et al., ICLR 2019) have them: the number of
+/// graphs; for each a line 'nodes label', and for each of its nodes 'tag degree neighbours attributes', where
+/// neighbours are numbered from 0 within the graph. Tags become one-hot columns, unless all are equal.
+Dataset read_tudataset(const std::string& source);
 
 struct CsvOptions {
   std::string nodes;       // a file with a record for each node; empty: the nodes are those of the edges
@@ -167,7 +170,10 @@ inline constexpr Importer kImporters[] = {
      [](const std::string&, const ImportOptions& o) { return read_csv(o.csv); }, false,
      [](const std::string&, const ImportOptions& o) { return names_relations(o.hetero.edges); },
      [](const std::string&, const ImportOptions& o) { return read_hetero_csv(o.hetero); }},
-    {"tu", "SOURCE is a folder of the TU collection: NAME_A.txt and so on", "input-features",
+    {"tu",
+     "SOURCE is a folder of the TU collection: NAME_A.txt and so on; or a file of graphs as DGCNN and GIN "
+     "have",
+     "input-features",
      [](const std::string& source, const ImportOptions&) { return read_tudataset(source); }},
     {"csv-ogb", "SOURCE is an OGB folder with raw/edge.csv.gz", "undirected input-features",
      [](const std::string& source, const ImportOptions& o) { return read_ogb_csv(source, o.undirected); },

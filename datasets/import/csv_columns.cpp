@@ -13,7 +13,7 @@ struct Role {
 };
 constexpr Role kRoles[] = {
     {"id", " id node node_id "},
-    {"label", " label class "},
+    {"label", " label class target "},
     {"split", " split "},
     {"train", " train train_mask "},
     {"val", " val valid validation val_mask "},

@@ -81,8 +81,9 @@ std::int64_t end_of_edge(const CsvTable& table, int column, const std::string& i
   }
   const std::int64_t node = ids.find(id);
   if (node < 0)
-    table.wrong("column ", name(), ": ", nodes, " has no id ", quote(id),
-                ": add the node there, or leave the edge out");
+    table.wrong(
+        "column ", name(), ": ", nodes, " has no id ", quote(id),
+        ": add the node there, leave the edge out, or name another column of ids by --columns id=NAME");
   return node;
 }
 

@@ -1,6 +1,7 @@
-// Sets of graphs in the text format of the TU collection (datasets/import.h).
+// Sets of graphs in the text formats of the TU collection, and of DGCNN and GIN (datasets/import.h).
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <utility>
@@ -16,7 +17,7 @@ using Fields = std::vector<std::string_view>;
 
 /// The part of the file names before _A.txt.
 std::string prefix_of(const std::string& folder) {
-  check(std::filesystem::is_directory(folder), folder, ": is no folder");
+  check(std::filesystem::is_directory(folder), folder, ": no such folder or file");
   std::string found;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
@@ -93,28 +94,13 @@ Labels read_labels(const std::string& path) {
   return out;
 }
 
-/// Each column of labels one-hot, then the attributes: [count, width]; undefined where neither file exists.
-Tensor read_features(const std::string& labels, const std::string& attributes, std::int64_t count,
-                     const char* what) {
-  Labels label;
-  std::int64_t classes = 0;
+/// Each column of labels one-hot, then the attributes: [count, width]; undefined without either.
+Tensor one_hot(const Labels& label, const Rows& attribute, std::int64_t count, const std::string& path) {
   constexpr std::int64_t kMostClasses = 4096;
-  if (std::filesystem::exists(labels)) {
-    label = read_labels(labels);
-    const std::size_t rows = label.columns.empty() ? 0 : label.columns[0].size();
-    check(static_cast<std::int64_t>(rows) == count, labels, ": has ", rows,
-          " lines, expected one for each of ", count, " ", what);
-    classes = std::accumulate(label.classes.begin(), label.classes.end(), std::int64_t{0});
-    check(classes <= kMostClasses, labels, ": has ", classes, " labels, at most ", kMostClasses,
-          " become columns");
-  }
-  Rows attribute;
-  if (std::filesystem::exists(attributes)) {
-    attribute = read_rows(attributes);
-    check(attribute.rows == count, attributes, ": has ", attribute.rows, " lines, expected one for each of ",
-          count, " ", what);
-  }
-  const std::int64_t width = classes + attribute.width;
+  const std::int64_t classes = std::accumulate(label.classes.begin(), label.classes.end(), std::int64_t{0}),
+                     width = classes + attribute.width;
+  check(classes <= kMostClasses, path, ": has ", classes, " labels, at most ", kMostClasses,
+        " become columns");
   if (width == 0) return {};
   const Tensor out = Tensor::zeros({count, width});
   auto* to = out.data<float>();
@@ -125,6 +111,25 @@ Tensor read_features(const std::string& labels, const std::string& attributes, s
     std::copy_n(attribute.values.begin() + i * attribute.width, attribute.width, to + i * width + classes);
   }
   return out;
+}
+
+/// Features of nodes or edges; undefined where neither file exists.
+Tensor read_features(const std::string& labels, const std::string& attributes, std::int64_t count,
+                     const char* what) {
+  Labels label;
+  if (std::filesystem::exists(labels)) {
+    label = read_labels(labels);
+    const std::size_t rows = label.columns.empty() ? 0 : label.columns[0].size();
+    check(static_cast<std::int64_t>(rows) == count, labels, ": has ", rows,
+          " lines, expected one for each of ", count, " ", what);
+  }
+  Rows attribute;
+  if (std::filesystem::exists(attributes)) {
+    attribute = read_rows(attributes);
+    check(attribute.rows == count, attributes, ": has ", attribute.rows, " lines, expected one for each of ",
+          count, " ", what);
+  }
+  return one_hot(label, attribute, count, labels);
 }
 
 /// Labels of graphs, at least one: classes, else the numbers to predict.
@@ -144,9 +149,72 @@ void read_graph_labels(const std::string& labels, const std::string& attributes,
   out.graph_label = Tensor::from(label);
 }
 
+/// A file of graphs, each its nodes and its label, and for each node its tag, neighbours and attributes.
+Dataset read_graph_text(const std::string& path) {
+  TextLines lines(path);
+  Fields fields;
+  const auto next = [&](const char* expected) {
+    check(lines.next(fields), path, ": ends after line ", lines.line(), ": expected ", expected);
+  };
+  const auto count = [&](std::size_t field, std::int64_t most, const char* what) {
+    const std::int64_t value = lines.id(fields[field]);
+    if (value > most) lines.wrong(what, " ", value, " is above ", most);
+    return value;
+  };
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  next("the number of graphs");
+  if (fields.size() != 1) lines.wrong("expected the number of graphs alone, got ", fields.size(), " fields");
+  const std::int64_t graphs = count(0, kMost, "the number of graphs");
+  if (graphs == 0) lines.wrong("expected at least one graph");
+  std::vector<std::int64_t> label, tag, src, dst, ptr{0};
+  std::vector<float> attributes;
+  std::size_t width = 0;
+  for (std::int64_t g = 0; g < graphs; ++g) {
+    next("'nodes label' of a graph");
+    if (fields.size() != 2) lines.wrong("expected 'nodes label' of a graph, got ", fields.size(), " fields");
+    const std::int64_t first = ptr.back(), nodes = count(0, kMost - first, "the number of nodes");
+    label.push_back(integer(lines, fields[1]));
+    for (std::int64_t i = 0; i < nodes; ++i) {
+      next("'tag degree neighbours' of a node");
+      if (fields.size() < 2) lines.wrong("expected 'tag degree neighbours' of a node, got 1 field");
+      tag.push_back(integer(lines, fields[0]));
+      const auto end = static_cast<std::size_t>(lines.id(fields[1])) + 2;
+      if (end > fields.size()) lines.wrong("expected ", end - 2, " neighbours, got ", fields.size() - 2);
+      if (tag.size() > 1 && fields.size() - end != width)
+        lines.wrong("expected ", width, " attributes after the neighbours as before, got ",
+                    fields.size() - end);
+      width = fields.size() - end;
+      for (std::size_t k = 2; k < end; ++k) {
+        src.push_back(first + count(k, nodes - 1, "neighbour"));
+        dst.push_back(first + i);
+      }
+      for (std::size_t k = end; k < fields.size(); ++k)
+        attributes.push_back(static_cast<float>(lines.number(fields[k])));
+    }
+    ptr.push_back(first + nodes);
+  }
+  if (lines.next(fields)) lines.wrong("expected the end of the file after ", graphs, " graphs");
+  check(!src.empty(), path, ": has no edges");
+  Dataset out;
+  out.name = std::filesystem::path(path).stem().string();
+  out.num_nodes = ptr.back();
+  out.num_classes = number_classes(label);
+  out.graph_label = Tensor::from(label);
+  out.src = Tensor::from(src).to(DType::kI32);
+  out.dst = Tensor::from(dst).to(DType::kI32);
+  out.graph_ptr = Tensor::from(ptr);
+  Labels tags;
+  if (const std::int64_t kinds = number_classes(tag); kinds > 1) tags = {{tag}, {kinds}};  // one says nothing
+  out.x = one_hot(tags, {attributes, out.num_nodes, static_cast<std::int64_t>(width)}, out.num_nodes, path);
+  if (out.x.defined()) out.num_features = out.x.dim(1);
+  return out;
+}
+
 }  // namespace
 
-Dataset read_tudataset(const std::string& folder) {
+Dataset read_tudataset(const std::string& source) {
+  if (std::filesystem::is_regular_file(source)) return read_graph_text(source);
+  const std::string& folder = source;
   const std::string name = prefix_of(folder);
   const auto file = [&](const char* suffix) {
     return (std::filesystem::path(folder) / (name + suffix)).string();

@@ -46,8 +46,8 @@ def columns_of(features):
         f"features: {len(names)} columns, for the {kind} that occur ({names[0]} to {names[-1]}) in ascending order"
 
 
-def sparse_features(path, ids):
-    """x_csr and num_features of a file, for nodes with these ids, which are texts."""
+def sparse_features(path, ids, whose):
+    """x_csr and num_features of a file, for nodes with these ids, which are texts. `whose`: where they are from."""
     with reading(path):
         rows = triplets(path)
         if not rows:
@@ -55,7 +55,7 @@ def sparse_features(path, ids):
         place = {text: i for i, text in enumerate(ids)}
         unknown = next((node for node, _, _ in rows if node not in place), None)
         if unknown is not None:
-            raise BadSource(f"'{unknown}' is no id of the nodes")
+            raise BadSource(f"'{unknown}' is no id of the nodes, which are {whose}")
         column, understood = columns_of({feature for _, feature, _ in rows})
         row, index = (np.array(part, np.int64) for part in ([place[node] for node, _, _ in rows],
                                                             [column[feature] for _, feature, _ in rows]))

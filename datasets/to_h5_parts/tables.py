@@ -10,7 +10,7 @@ from .sparse import sparse_features
 
 USUAL = {  # role: usual names of its column, in lower case
     "id": ("id", "node", "node_id"),
-    "label": ("label", "class"),
+    "label": ("label", "class", "target"),
     "split": ("split",),
     "train": ("train", "train_mask"),
     "val": ("val", "valid", "validation", "val_mask"),
@@ -232,11 +232,13 @@ def from_frames(nodes, edges, name="table", columns=None, features=None, where=(
         if place.setdefault(text, row) != row:
             raise BadSource(f"{where[0]}: row {row + 1}: the id '{text}' is already that of row {place[text] + 1}")
     if sparse:
-        out |= sparse_features(sparse, ids)
+        out |= sparse_features(sparse, ids, "those of the edges" if nodes is None else
+                               f"in column '{key}' of {where[0]}: --columns id=NAME names another")
     for role, end in zip(("source", "target"), ends):
         unknown = next((row for row, text in enumerate(end) if text not in place), None)
         if unknown is not None:
-            raise BadSource(f"{where[1]}: row {unknown + 1}: {role} '{end[unknown]}' is no id of {where[0]}")
+            raise BadSource(f"{where[1]}: row {unknown + 1}: {role} '{end[unknown]}' is no id of {where[0]}: add the node there, leave "
+                            "the edge out, or name another column of ids by --columns id=NAME")
     out |= {"num_nodes": len(ids)} | name_nodes(ids)
     out["src"], out["dst"] = (np.array([place[text] for text in end], np.int64) for end in ends)
     if keys[2] is not None:

@@ -138,6 +138,13 @@ TEST(DatasetsCsv, LabelsAreClassesOrGetThem) {
             "nodes.csv: column 'label' is empty: fill it, or leave the column out");
 }
 
+// karateclub's tables of nodes; of a table of edges it is an end.
+TEST(DatasetsCsv, TargetOfANodeIsItsLabel) {
+  const Dataset d = Tables("id,target,x\na,1,5\nb,0,6\n", "source,target\na,b\n").read();
+  EXPECT_EQ(wide(d.y), (Ids{1, 0}));
+  EXPECT_EQ(d.num_features, 1);
+}
+
 TEST(DatasetsCsv, WordsOfASplit) {
   const Dataset d = Tables("id,split\na,train\nb,val\nc,valid\nd,validation\ne,test\nf,\ng,none\n").read();
   EXPECT_EQ(wide(d.split.train), (Ids{0}));
@@ -220,10 +227,9 @@ TEST(DatasetsCsv, WrongTablesAreNamed) {
             "edges.csv: has no column 'target'; its columns are 'source' alone (commas, semicolons or tabs "
             "separate "
             "columns): rename one, or say which by --columns target=NAME");
-  EXPECT_EQ(
-      edges_error("source,target\na,b\na,x\n"),
-      "edges.csv: line 3: column 'target': nodes.csv has no id 'x': add the node there, or leave the edge "
-      "out");
+  EXPECT_EQ(edges_error("source,target\na,b\na,x\n"),
+            "edges.csv: line 3: column 'target': nodes.csv has no id 'x': add the node there, leave the edge "
+            "out, or name another column of ids by --columns id=NAME");
   EXPECT_EQ(edges_error("source,target\na,\n"),
             "edges.csv: line 2: column 'target' must be an id, got nothing");
   EXPECT_EQ(edges_error("source,target,weight\na,b,heavy\n"),

@@ -155,6 +155,41 @@ TEST(DatasetsGraphSet, TuImporter) {
   EXPECT_NE(error().find("expected one data set"), std::string::npos);
 }
 
+// As the repositories of DGCNN and GIN have them.
+TEST(DatasetsGraphSet, OneTextFile) {
+  const TempDir dir;
+  const std::string path = dir / "T.txt";
+  const auto read = [&](const std::string& text) {
+    std::ofstream(path) << text;
+    return read_tudataset(path);
+  };
+  const auto error = [&](const std::string& text) {
+    return test::error_of([&] { read(text); }).substr(path.size());
+  };
+  const Dataset data = read("2\n2 5\n7 1 1 0.5\n3 1 0 1\n3 -1\n3 0 2\n7 1 2 3\n7 1 1 4\n");
+  EXPECT_EQ(data.name, "T");
+  EXPECT_EQ(data.graph_ptr.to_vector<std::int64_t>(), (Ids{0, 2, 5}));
+  EXPECT_EQ(data.graph_label.to_vector<std::int64_t>(), (Ids{1, 0}));
+  EXPECT_EQ(data.src.to(DType::kI64).to_vector<std::int64_t>(), (Ids{1, 0, 4, 3}));
+  EXPECT_EQ(data.dst.to(DType::kI64).to_vector<std::int64_t>(), (Ids{0, 1, 3, 4}));
+  EXPECT_EQ(data.x.to_vector<float>(), (std::vector<float>{0, 1, 0.5F, 1, 0, 1, 1, 0, 2, 0, 1, 3, 0, 1, 4}));
+  const Dataset equal = read("1\n2 0\n0 1 1\n0 1 0\n");
+  EXPECT_FALSE(equal.x.defined());
+  EXPECT_EQ(equal.num_features, 0);
+  EXPECT_EQ(error("0\n"), ": line 1: expected at least one graph");
+  EXPECT_EQ(error("1 2\n"), ": line 1: expected the number of graphs alone, got 2 fields");
+  EXPECT_EQ(error("2\n1 0\n0 0\n"), ": ends after line 3: expected 'nodes label' of a graph");
+  EXPECT_EQ(error("1\n1\n"), ": line 2: expected 'nodes label' of a graph, got 1 fields");
+  EXPECT_EQ(error("1\n1 0\n"), ": ends after line 2: expected 'tag degree neighbours' of a node");
+  EXPECT_EQ(error("1\n1 0\n0\n"), ": line 3: expected 'tag degree neighbours' of a node, got 1 field");
+  EXPECT_EQ(error("1\n2 0\n0 2 1\n"), ": line 3: expected 2 neighbours, got 1");
+  EXPECT_EQ(error("1\n2 0\n0 1 2\n"), ": line 3: neighbour 2 is above 1");
+  EXPECT_EQ(error("1\n2 0\n0 1 1\n0 1 0 9\n"),
+            ": line 4: expected 0 attributes after the neighbours as before, got 1");
+  EXPECT_EQ(error("1\n1 0\n0 0\n1 0\n"), ": line 4: expected the end of the file after 1 graphs");
+  EXPECT_EQ(error("1\n1 0\n0 0\n"), ": has no edges");
+}
+
 TEST(DatasetsGraphSet, LastNodesWithoutEdges) {
   const TempDir dir;
   Hdf5Writer file(dir / "s.h5");

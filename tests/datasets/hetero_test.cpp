@@ -309,10 +309,9 @@ TEST(DatasetsHetero, CsvTablesOfSeveralTypes) {
             "venues.csv: has no column 'source'; its columns are 'paper', 'venue', 'weight': rename one, or "
             "leave two columns, source and target");
   EXPECT_EQ(error({"author=authors.csv", "author=papers.csv"}, {}), "--nodes names the type 'author' twice");
-  EXPECT_EQ(
-      error({"paper=papers.csv"}, {"author:writes:paper=in.csv"}),
-      "in.csv: line 2: column 'target': papers.csv has no id '9': add the node there, or leave the edge "
-      "out");
+  EXPECT_EQ(error({"paper=papers.csv"}, {"author:writes:paper=in.csv"}),
+            "in.csv: line 2: column 'target': papers.csv has no id '9': add the node there, leave the edge "
+            "out, or name another column of ids by --columns id=NAME");
   EXPECT_TRUE(error({}, {"writes=in.csv"})
                   .starts_with("--edges must be author:writes:paper=writes.csv for a graph of several node "
                                "types, got 'writes="));  // the rest of a long path is left out

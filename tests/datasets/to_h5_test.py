@@ -495,6 +495,10 @@ class ToH5(unittest.TestCase):
                 np.testing.assert_array_equal(x, want)
                 np.testing.assert_array_equal(file["edge_index"], [[0, 2], [1, 0]])
                 self.assertEqual((file.attrs["num_features"], file.attrs["class_names"]), (4, "no\nyes"))
+        labelled = put("t.csv", "id,target\n7,1\n5,0\n9,1\n")  # karateclub's tables
+        self.assertEqual(to_h5.main(["--nodes", labelled, "--edges", edges, "--sparse-features", path, self.out]), 0)
+        with h5py.File(self.out) as file:
+            self.assertEqual(file["y"][()].tolist(), [1, 0, 1])
         # Ids are columns, unless nearly none of many occurs: a first layer of 10^9 rows is nobody's wish.
         edge, above = 65535, 65536
         for ids, width, columns in (([0, edge], above, [0, edge]), ([0, above], 2, [0, 1]), ([999999999, 7], 2, [1, 0]), ([10**12, 9], 2, [1, 0]),
@@ -507,7 +511,7 @@ class ToH5(unittest.TestCase):
             said = f"features: {width} columns, their numbers in the file" if width > 2 else \
                 f"features: 2 columns, for the ids that occur ({min(ids)} to {max(ids)}) in ascending order"
             self.assertIn(said, out.getvalue())
-        for path, text in ((put("b.json", "[1]"), "expected an object"), (put("c.json", '{"8": [1]}'), "'8' is no id of the nodes"),
+        for path, text in ((put("b.json", "[1]"), "expected an object"), (put("c.json", '{"8": [1]}'), f"'8' is no id of the nodes, which are in column 'id' of {nodes}: --columns id=NAME"),
                            (put("d.json", "{"), "damaged"), (put("i.json", '{"7": 3}'), "node '7' has 3"), (put("n.json", "{}"), "no node has"),
                            (put("h.csv", "n,f\n"), "no node has a feature"), (put("v.csv", "n,f,v\n7,0,x\n"), "column 'v' must be numbers, got 'x'"), (put("b.csv", "a\n1\n"), "expected the columns node, feature")):
             with unittest.mock.patch("sys.stderr", io.StringIO()) as err:

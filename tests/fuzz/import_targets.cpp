@@ -132,7 +132,8 @@ const Files& ogb_files() {
 }
 
 const Files& tu_files() {
-  static const Files files{{"T_A.txt", "1, 2\n2, 1\n3, 4\n4, 3\n"},
+  static const Files files{{"T.txt", "2\n2 5\n7 1 1 0.5\n3 1 0 1\n3 -1\n3 0 2\n7 1 2 3\n7 1 1 4\n"},
+                           {"T_A.txt", "1, 2\n2, 1\n3, 4\n4, 3\n"},
                            {"T_graph_indicator.txt", "1\n1\n2\n2\n2\n"},
                            {"T_graph_labels.txt", "1\n-1\n"},
                            {"T_node_labels.txt", "7\n3\n3\n7\n9\n"},
@@ -187,6 +188,7 @@ std::span<const Target> import_targets() {
        [](const std::string& input, std::uint64_t number, const std::string& folder) {
          write(tu_files(), input, number, folder);
          import("tu", folder, number, folder + "/out.h5");
+         import("tu", folder + "/T.txt", number, folder + "/out.h5");
        }},
       {"csv", one_of<csv_files>,
        [](const std::string& input, std::uint64_t number, const std::string& folder) {
