@@ -70,7 +70,7 @@ RODEO_ON_ALL_DEVICES(TrainDiskFeatures);
 // With and without a cache: rows of both, of one, and none.
 TEST_P(TrainDiskFeatures, RowsAreThoseOfTheConvertedMatrix) {
   for (const FeatureScaling scaling :
-       {FeatureScaling::kRow, FeatureScaling::kNone, FeatureScaling::kStandardAll})
+       {FeatureScaling::kRow, FeatureScaling::kUnit, FeatureScaling::kNone, FeatureScaling::kStandardAll})
     for (const Precision precision : {Precision::kFp32, Precision::kBf16}) {
       TrainOptions of = options("sage", FeaturesOn::kDevice);
       of.normalize_features = scaling;

@@ -21,10 +21,11 @@ void add_data_options(OptionGroup data) {
   data.choice(kModel, "input-features", &TrainOptions::input_features,
               "Features that are made, for a graph without: degree, the number of edges to a node as one of "
               "up to 256 columns; onehot, a column for each node; random, 64 numbers; ones; file: its own");
-  data.choice(kModel, "normalize-features", &TrainOptions::normalize_features,
-              "row: divide each node's features by their sum; standard: mean 0 and variance 1 of each "
-              "column, over the training nodes or (standard-all) all; auto: row for counts and sparse "
-              "features, standard for dense ones, none for rows of norm 1");
+  data.choice(
+      kModel, "normalize-features", &TrainOptions::normalize_features,
+      "unit, row: divide each node's features by their Euclidean norm, or by their sum; standard: "
+      "mean 0 and variance 1 of each column, over the training nodes or (standard-all) all; auto: unit "
+      "for counts and sparse features, standard for dense ones, none for rows of norm 1");
 }
 
 }  // namespace rodeo

@@ -9,6 +9,9 @@
 #include "core/over_ranks.h"
 #include "ops/dense_csr.h"
 #include "ops/gather_rows.h"
+#include "ops/gcn_norm.h"
+#include "ops/norm.h"
+#include "ops/pointwise.h"
 #include "train/task/model_registry.h"
 
 namespace rodeo {
@@ -93,7 +96,23 @@ FeatureScaling that_of_first(FeatureScaling own, bool knows, const Communicator&
 }
 
 std::string text_of(FeatureScaling scaling) {
-  return scaling == kRow ? "divided by row sums" : scaling == kNone ? "not scaled" : "standardised by column";
+  switch (scaling) {
+    case kNone:
+      return "not scaled";
+    case kUnit:
+      return "rows of norm 1";
+    case kRow:
+      return "divided by row sums";
+    default:
+      return "standardised by column";
+  }
+}
+
+/// Rows divided by their Euclidean norms; rows of zeros stay zero.
+Features unit_rows(const Features& x) {
+  if (!x.is_sparse()) return Features(l2_normalize(x.dense()));
+  const Tensor inverse_norm = inverse_sqrt_degrees(x.entries(), mul(x.values(), x.values()));
+  return dropout(x, /*p=*/0, {}, inverse_norm);
 }
 
 Features as_sparse(Dataset& dataset, Device device) {
@@ -145,15 +164,16 @@ ScalingChoice choose_scaling(const FeatureFacts& facts, bool stays_sparse) {
   const std::string zeros = fmt::format("{:.1f} % zeros", 100 * facts.zeros);
   const std::string spread = fmt::format("a row is spread over about {:.0f} values", facts.spread);
   const bool counts = !facts.has_negative && facts.zeros >= kMostlyZero;
-  if (counts && facts.largest_column < kDominant && facts.spread <= kMostSpread)
-    return {kRow, "not negative, " + zeros};
-  if (stays_sparse) return {kNone, counts ? spread : "sparse, with negative values or few columns"};
+  if (counts && facts.largest_column < kDominant && (stays_sparse || facts.spread <= kMostSpread))
+    return {kUnit, "not negative, " + zeros};
+  if (stays_sparse) return {kNone, "sparse, with negative values or few columns"};
   if (!counts) return {kStandard, facts.has_negative ? "negative values" : "not negative, but " + zeros};
   return {kStandard, facts.largest_column < kDominant ? spread : "one column has most of the sum"};
 }
 
 Features FeatureScale::apply(const Features& x) const {
   if (scaling == kRow) return normalize_rows(x);
+  if (scaling == kUnit) return unit_rows(x);
   return scaling == kStandard ? Features(columns.apply(x.dense().value())) : x;
 }
 
@@ -167,13 +187,14 @@ FeatureScale make_feature_scale(const Dataset& dataset, const std::string& file,
   FeatureScale out;
   out.scaling = options.normalize_features;
   std::string reason;
-  if (out.scaling == kAuto || out.scaling == kRow) {
+  if (out.scaling == kAuto || out.scaling == kRow || out.scaling == kUnit) {
     const FeatureFacts facts =
         sparse ? sample_features(dataset.x_sparse, columns) : sample_features(from, rows, columns);
     const ScalingChoice choice = choose_scaling(facts, stays_sparse);
-    if (out.scaling == kRow) {
+    if (out.scaling != kAuto) {
       if (choice.scaling == kStandard)
-        out.warning = "--normalize-features row: auto would take standard: " + choice.reason;
+        out.warning =
+            str("--normalize-features ", out.scaling, ": auto would take standard: ", choice.reason);
     } else {
       out.scaling = own ? that_of_first(choice.scaling, facts.rows > 0, ranks) : choice.scaling;
       reason = fmt::format(" (auto{})", out.scaling == choice.scaling ? ": " + choice.reason : "");

@@ -27,16 +27,17 @@ struct ScalingChoice {
   FeatureScaling scaling = FeatureScaling::kNone;
   std::string reason;  // "not negative, 98.7 % zeros"
 };
-/// kNone for rows that are unit already, and where all are zero. kRow for counts and sparse binary features:
+/// kNone for rows that are unit already, and where all are zero. kUnit for counts and sparse binary features:
 /// not negative, at least half of the values zero, no column with half of the sum, and a spread of at most
-/// 100. Else kStandard. stays_sparse: the features are stored as sparse, which kStandard would fill: kNone.
+/// 100 or stays_sparse. Else kStandard; kNone with stays_sparse: the features are stored as sparse, which
+/// kStandard would fill.
 ScalingChoice choose_scaling(const FeatureFacts& facts, bool stays_sparse);
 
 /// A choice, carried out.
 struct FeatureScale {
-  FeatureScaling scaling = FeatureScaling::kNone;  // kNone, kRow or kStandard
+  FeatureScaling scaling = FeatureScaling::kNone;  // kNone, kUnit, kRow or kStandard
   ColumnScale columns;                             // of kStandard, on the device of x
-  std::string text;                                // "divided by row sums (auto: not negative, 98.7 % zeros)"
+  std::string text;                                // "rows of norm 1 (auto: not negative, 98.7 % zeros)"
   std::string warning;                             // where the option is not what auto would take
 
   /// x is f32; dense for kStandard.

@@ -71,8 +71,9 @@ inline constexpr auto kEnumNames<InputFeatures> =
 
 /// How features become the input (train/task/feature_scale.h).
 enum class FeatureScaling {
-  kAuto,         // one of the next three, by what the features are
+  kAuto,         // kNone, kUnit or kStandard, by what the features are
   kNone,         // as they are
+  kUnit,         // each row is divided by its Euclidean norm
   kRow,          // each row is divided by the sum of its absolute values
   kStandard,     // each column has mean 0 and variance 1 over the training nodes; of links over all nodes
   kStandardAll,  // over all nodes
@@ -81,6 +82,7 @@ template <>
 inline constexpr auto kEnumNames<FeatureScaling> =
     enum_names<FeatureScaling>({{FeatureScaling::kAuto, "auto"},
                                 {FeatureScaling::kNone, "none"},
+                                {FeatureScaling::kUnit, "unit"},
                                 {FeatureScaling::kRow, "row"},
                                 {FeatureScaling::kStandard, "standard"},
                                 {FeatureScaling::kStandardAll, "standard-all"}});
