@@ -2,7 +2,7 @@
 """Trains PyG's models of several node types on one of Rodeo's HDF5 files, and prints accuracy, milliseconds of an epoch and memory.
 
     scripts/pyg_hetero.py dblp.h5 [--model rgcn,hetero-sage,rgat,hgt] [--hidden 64] [--heads 4] [--epochs 100] [--device cuda]
-                          [--split A/B/C] [--residual] [--seeds 1] [--features N] [--normalize-features standard|row|none]
+                          [--split A/B/C] [--residual] [--seeds 1] [--features N] [--normalize-features standard|unit|row|none]
 
 The models are those of `rodeo_train --undirected`: each type is projected to --hidden columns, or has trainable rows without
 features; convolutions with ReLU and dropout 0.5 after each; a linear layer for the target type. rgcn is RGCNConv over one
@@ -39,6 +39,8 @@ def load(path, args, device):
             x[t] = torch.randn(counts[t], args.features)
         elif x[t] is not None and args.normalize_features == "row":
             x[t] = x[t] / x[t].abs().sum(1, keepdim=True).clamp(min=1e-12)
+        elif x[t] is not None and args.normalize_features == "unit":
+            x[t] = F.normalize(x[t])
         elif x[t] is not None and args.normalize_features == "standard":
             x[t] = (x[t] - x[t].mean(0)) / x[t].std(0).clamp(min=1e-12)
     on = {t: v.to(device) if v is not None else None for t, v in x.items()}
@@ -120,7 +122,7 @@ def main():
     parser.add_argument("file")
     parser.add_argument("--model", default="rgcn,hetero-sage,rgat,hgt")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
-    parser.add_argument("--normalize-features", default="standard", choices=("standard", "row", "none"))
+    parser.add_argument("--normalize-features", default="standard", choices=("standard", "unit", "row", "none"))
     parser.add_argument("--split", help="random masks, A/B/C, of each seed")
     parser.add_argument("--lr", type=float, default=0.01)
     parser.add_argument("--residual", action="store_true", help="rgat: add a projection of the target itself, as Rodeo's layer does")
