@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# Prints accuracy tables: trains a model with its default options, and features divided by their
-# row sums as in the papers, over several seeds.
+# Prints accuracy tables: trains a model with its default options, over several seeds.
 #   scripts/accuracy.sh [--model NAME] [--seeds N] [--device NAME] [--precision NAME,...]
 #     [FILE.h5 ...] [-- OPTION ...]
 # Default files: cora, citeseer and pubmed in $DATA_DIR. Options after -- go to rodeo_train unchanged. GAT and
@@ -23,7 +22,7 @@ while (($# > 0)); do
     --seeds) seeds=${2:?--seeds needs a number}; shift 2 ;;
     --device) device=${2:?--device needs a name}; shift 2 ;;
     --precision) precisions=${2:?--precision needs names}; shift 2 ;;
-    --help) sed -n '2,8s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit ;;
+    --help) sed -n '2,7s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit ;;
     --) shift; break ;;
     -*) echo "accuracy.sh: unknown option '$1'" >&2; exit 2 ;;
     *) files+=("$1"); shift ;;
@@ -41,7 +40,7 @@ for file in "${files[@]}"; do
   [[ $model == gat* && $(basename "$file") == pubmed.h5 ]] && published=(--out-heads 8 --weight-decay 1e-3 --lr 0.01)
   for precision in ${precisions//,/ }; do
     for ((seed = 0; seed < seeds; ++seed)); do
-      "$bin/rodeo_train" --model "$model" --dataset "$file" --device "$device" --seed "$seed" --precision "$precision" --quiet --normalize-features row "${published[@]}" "$@"
+      "$bin/rodeo_train" --model "$model" --dataset "$file" --device "$device" --seed "$seed" --precision "$precision" --quiet "${published[@]}" "$@"
     done | awk -v name="$(basename "$file" .h5)" -v precision="$precision" '
       function add(key, value) { sum[key] += value; squares[key] += value * value }
       function mean(key) { return sum[key] / NR }

@@ -171,7 +171,7 @@ MUTANTS = [
     ("train/task/layerwise.cpp", "- row_ptr[begin.back()] + end - begin.back();", "- row_ptr[begin.back()];", "TrainLayerwise*"),
     ("train/task/run_plan.cpp", "data.entries >= elements * kSparseBelowOnCpu", "data.entries > elements * kSparseBelowOnCpu", "TrainRunPlan*"),
     ("train/task/run_features.cpp", "plan.form == FeatureForm::kAuto && dataset.x_sparse.defined()", "dataset.x_sparse.defined()", "TrainScales*"),
-    ("train/task/feature_scale.cpp", "facts.spread <= kMostSpread", "true", "TrainFeatureScale*"),
+    ("train/task/feature_scale.cpp", "(stays_sparse || facts.spread <= kMostSpread)", "true", "TrainFeatureScale*"),
     ("train/task/feature_scale.cpp", "facts.largest_column < kDominant && (", "(", "TrainFeatureScale*"),
     ("train/task/feature_scale.cpp", "mul(x.values(), x.values())", "x.values()", "TrainScales.UnitRowsStored*"),
     ("train/column_scale.cpp", "varies ? deviation : 1.0F", "deviation", "TrainScales*"),
@@ -196,7 +196,7 @@ MUTANTS = [
     ("datasets/split.cpp", "std::abs(sum - 100) <= kRounding", "sum <= 100 + kRounding", "DatasetsSplit*"),
     # HDF5
     ("datasets/hdf5/hdf5_chunks.cpp", "if (chunk.skipped >> i & 1) continue;", "", "DatasetsHostile*"),
-    ("datasets/hdf5/hdf5_chunks.cpp", "return chunk.bytes.size() == whole;", "return chunk.bytes.size() >= whole;", "DatasetsHostile*"),
+    ("datasets/hdf5/hdf5_chunks.cpp", "return chunk.bytes.size() == whole ?", "return chunk.bytes.size() >= whole ?", "DatasetsHostile*"),
     ("datasets/hdf5/hdf5_chunks.cpp", "static_cast<hsize_t>(2 * kBatchBytes)", "static_cast<hsize_t>(9 * kBatchBytes)", "DatasetsHostile*"),
     ("datasets/hdf5/hdf5_array.cpp", "stored >= static_cast<hsize_t>(shape.numel()) * width &&", "", "DatasetsHostile*"),
     ("datasets/hdf5/hdf5_array.cpp", " && stored <= file_size_of(dataset)", "", "DatasetsHostile*"),

@@ -146,9 +146,9 @@ TEST_P(TrainFeatures, ARunCountsTheEdgesForItsForm) {
   TrainOptions sgc = with("sgc", FeatureForm::kAuto);
   sgc.hops = 5;  // 8 (5 (1200 + 300) + 1500) > 300 x 200
   EXPECT_EQ(make_run(bag_of_words(), sgc, device()).task.features,
-            "dense, 300 x 200; rows of norm 1 (auto: not negative, 97.5 % zeros)");
+            "dense, 300 x 200; divided by row sums (auto: not negative, 97.5 % zeros)");
   EXPECT_EQ(make_run(stored_sparse(), sgc, device()).task.features,
-            "dense, 300 x 200; rows of norm 1 (auto: not negative, 97.5 % zeros)");
+            "dense, 300 x 200; divided by row sums (auto: not negative, 97.5 % zeros)");
 }
 
 // Sparse features of a file are never written out.

@@ -34,9 +34,14 @@ TEST(TrainFeatureScale, EdgesOfTheRule) {
     return choose_scaling(facts, sparse);
   };
   const auto same = [](FeatureFacts&) {};
-  EXPECT_EQ(with(same).scaling, kUnit);
+  counts.variation = 0.449;
+  EXPECT_EQ(with(same).scaling, kRow);
   EXPECT_EQ(with(same).reason, "not negative, 50.0 % zeros");
-  EXPECT_EQ(with(same, true).scaling, kUnit);
+  EXPECT_EQ(with(same, true).scaling, kRow);
+  const auto varied = [](FeatureFacts& f) { f.variation = 0.45; };
+  EXPECT_EQ(with(varied).scaling, kUnit);
+  EXPECT_EQ(with(varied).reason, "not negative, 50.0 % zeros, sums of rows vary by 45 %");
+  EXPECT_EQ(with(varied, true).scaling, kUnit);
   const auto negative = [](FeatureFacts& f) { f.has_negative = true; };
   const auto dense = [](FeatureFacts& f) { f.zeros = 0.499; };
   const auto spread = [](FeatureFacts& f) { f.spread = 100.1; };
@@ -84,7 +89,7 @@ TEST(TrainFeatureScale, StoredSparseIsSampledAlike) {
   EXPECT_DOUBLE_EQ(dense.zeros, sparse.zeros);
   EXPECT_DOUBLE_EQ(dense.spread, sparse.spread);
   EXPECT_DOUBLE_EQ(dense.largest_column, sparse.largest_column);
-  EXPECT_EQ(choose_scaling(dense, false).scaling, kUnit);
+  EXPECT_EQ(choose_scaling(dense, false).scaling, kRow);
 }
 
 using TrainScales = OnDevice;
@@ -183,13 +188,14 @@ TEST_P(TrainScales, AutoTrainsOrdinaryTables) {
   }
 }
 
-// Rows of many words: divided by their sums they are too small for 200 epochs with weight decay.
+// Rows of many words, some of few: divided by their sums they are too small for 200 epochs with weight decay.
 TEST_P(TrainScales, UnitRowsTrainWhatRowSumsDoNot) {
   std::mt19937 random(3);
   Dataset dataset = tiny_dataset(400);
   const auto* label = dataset.y.data<std::int64_t>();
   set_columns(dataset, 1400, [&](std::int64_t i, std::int64_t j) {
-    const double p = j % 7 == label[i] ? 0.06 : 0.04;
+    const double length = i % 3 == 0 ? 0.3 : i % 3 == 1 ? 1 : 2.5;
+    const double p = length * (j % 7 == label[i] ? 0.06 : 0.04);
     return std::uniform_real_distribution<double>()(random) < p ? 1 : 0;
   });
   TrainOptions options, row;

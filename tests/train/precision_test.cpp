@@ -18,7 +18,6 @@ class TrainPrecision : public OnDevice {
   static TrainOptions options_of(std::string_view model, Precision precision) {
     TrainOptions options = published_options(model);
     options.precision = precision;
-    options.normalize_features = FeatureScaling::kRow;  // the bounds below are of its sizes
     return options;
   }
 };

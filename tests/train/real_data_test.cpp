@@ -40,7 +40,6 @@ TEST(TrainRealData, GatReachesThePublishedAccuracyOnCora) {
 
 TEST(TrainRealData, SgcReachesThePublishedAccuracyOnCora) {
   TrainOptions options = published_options("sgc");
-  options.normalize_features = FeatureScaling::kRow;  // as the paper
   options.dataset = test::shared_data("cora.h5");
   if (options.dataset.empty()) GTEST_SKIP() << "no shared data: cora.h5";
   const NodeRun run = load_run(options, kCpu);

@@ -24,8 +24,8 @@ void add_data_options(OptionGroup data) {
   data.choice(
       kModel, "normalize-features", &TrainOptions::normalize_features,
       "unit, row: divide each node's features by their Euclidean norm, or by their sum; standard: "
-      "mean 0 and variance 1 of each column, over the training nodes or (standard-all) all; auto: unit "
-      "for counts and sparse features, standard for dense ones, none for rows of norm 1");
+      "mean 0 and variance 1 of each column, over the training nodes or (standard-all) all; auto: row "
+      "or unit for counts and sparse features, standard for dense ones, none for rows of norm 1");
 }
 
 }  // namespace rodeo

@@ -19,7 +19,8 @@ namespace {
 
 using enum FeatureScaling;
 
-constexpr double kMostlyZero = 0.5, kDominant = 0.5, kMostSpread = 100, kUnitTolerance = 1e-3;
+constexpr double kMostlyZero = 0.5, kDominant = 0.5, kMostSpread = 100, kMostVariation = 0.45,
+                 kUnitTolerance = 1e-3;
 constexpr std::int64_t kElements = std::int64_t{1} << 20;  // of a piece of rows
 
 class Sample {
@@ -39,6 +40,7 @@ class Sample {
     }
     if (sum == 0) return;
     spread_.push_back(sum * sum / squares);
+    sums_ += sum, squares_of_sums_ += sum * sum;
     sum_is_one_ &= std::abs(sum - 1) < kUnitTolerance;
     norm_is_one_ &= std::abs(std::sqrt(squares) - 1) < kUnitTolerance;
   }
@@ -55,13 +57,16 @@ class Sample {
     out.is_unit = sum_is_one_ || norm_is_one_;
     out.zeros = 1 - entries_ / (static_cast<double>(out.rows) * static_cast<double>(column_.size()));
     out.spread = *median;
+    const double mean = sums_ / static_cast<double>(out.rows);
+    out.variation =
+        std::sqrt(std::max(0.0, squares_of_sums_ / static_cast<double>(out.rows) - mean * mean)) / mean;
     out.largest_column = *std::max_element(column_.begin(), column_.end()) / all;
     return out;
   }
 
  private:
   std::vector<double> column_, spread_;
-  double entries_ = 0;
+  double entries_ = 0, sums_ = 0, squares_of_sums_ = 0;
   bool has_negative_ = false, sum_is_one_ = true, norm_is_one_ = true;
 };
 
@@ -165,7 +170,10 @@ ScalingChoice choose_scaling(const FeatureFacts& facts, bool stays_sparse) {
   const std::string spread = fmt::format("a row is spread over about {:.0f} values", facts.spread);
   const bool counts = !facts.has_negative && facts.zeros >= kMostlyZero;
   if (counts && facts.largest_column < kDominant && (stays_sparse || facts.spread <= kMostSpread))
-    return {kUnit, "not negative, " + zeros};
+    return facts.variation < kMostVariation && facts.spread <= kMostSpread
+               ? ScalingChoice{kRow, "not negative, " + zeros}
+               : ScalingChoice{kUnit, fmt::format("not negative, {}, sums of rows vary by {:.0f} %", zeros,
+                                                  100 * facts.variation)};
   if (stays_sparse) return {kNone, "sparse, with negative values or few columns"};
   if (!counts) return {kStandard, facts.has_negative ? "negative values" : "not negative, but " + zeros};
   return {kStandard, facts.largest_column < kDominant ? spread : "one column has most of the sum"};

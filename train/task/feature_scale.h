@@ -17,6 +17,7 @@ struct FeatureFacts {
   bool is_unit = false;       // each row has a sum of 1, or a Euclidean norm of 1
   double zeros = 0;           // share of all values
   double spread = 0;          // median over rows of (sum |x|)^2 / sum x^2: k equal values are k
+  double variation = 0;       // of the sums of rows: standard deviation over mean
   double largest_column = 0;  // share of the sum of all |x| that the largest column has
 };
 FeatureFacts sample_features(const FeatureRows& from, std::int64_t rows, std::int64_t columns);
@@ -27,10 +28,11 @@ struct ScalingChoice {
   FeatureScaling scaling = FeatureScaling::kNone;
   std::string reason;  // "not negative, 98.7 % zeros"
 };
-/// kNone for rows that are unit already, and where all are zero. kUnit for counts and sparse binary features:
-/// not negative, at least half of the values zero, no column with half of the sum, and a spread of at most
-/// 100 or stays_sparse. Else kStandard; kNone with stays_sparse: the features are stored as sparse, which
-/// kStandard would fill.
+/// kNone for rows that are unit already, and where all are zero. For counts and sparse binary features (not
+/// negative, at least half of the values zero, no column with half of the sum, and a spread of at most 100 or
+/// stays_sparse) kRow, as in the papers; kUnit where the sums of rows vary by 0.45 or more, or the spread is
+/// larger: divided by their sums, such rows are too small to learn from. Else kStandard; kNone with
+/// stays_sparse: the features are stored as sparse, which kStandard would fill.
 ScalingChoice choose_scaling(const FeatureFacts& facts, bool stays_sparse);
 
 /// A choice, carried out.
