@@ -178,7 +178,7 @@ TEST_F(DatasetsRefusals, FoldersOfOgb) {
 
 TEST_F(DatasetsRefusals, FoldersOfTuGraphs) {
   const auto read = [&] { return error([&] { read_tudataset(dir / "t"); }); };
-  EXPECT_EQ(read(), "t: is no folder");
+  EXPECT_EQ(read(), "t: no such folder or file");
   put("t/readme", "");
   EXPECT_EQ(read(), "t: has no file NAME_A.txt");
   put("t/T_A.txt", "1, 2\n");
