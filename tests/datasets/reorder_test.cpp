@@ -190,6 +190,9 @@ TEST(DatasetsFacts, AreThoseOfTheRowAndOfKnownLabels) {
   EXPECT_EQ(facts.unlabelled, 1);
   EXPECT_EQ(facts.homophily, 0.75) << "of the four edges between labelled nodes";
   EXPECT_EQ(facts.density, 0.3);
+  data.x = {};
+  data.x_sparse = {Tensor::from(Ids{0, 1, 2, 2, 4, 4}), Tensor::from(Ids{0, 1, 0, 1}), Tensor::full({4}, 1)};
+  EXPECT_EQ(graph_facts(data).density, 0.4);
 
   data.src = Tensor::from(Ids{0, 2}), data.dst = Tensor::from(Ids{1, 2});
   EXPECT_EQ(graph_facts(data).isolated, 2) << "0 has an edge from it, 1 one to it, 2 a loop";

@@ -127,6 +127,7 @@ TEST(TrainSvg, TicksOfLogarithmicAxes) {
   EXPECT_EQ(ticks_of(1, 99), "1 2 5 10 20 50 ");
   EXPECT_EQ(ticks_of(2, 100), "2 5 10 20 50 100 ");
   EXPECT_EQ(ticks_of(10, 20), "10 20 ");
+  EXPECT_EQ(ticks_of(10, 10), "5 10 15 20 ") << "one value: half and twice of it";
 }
 
 TEST(TrainSvg, AMarkIsNamed) {
