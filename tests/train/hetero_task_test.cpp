@@ -128,6 +128,7 @@ TEST_P(TrainHeteroTask, FeaturesAsTheyAreAreHeldOnce) {
   options.trunk.pre_linear = 0;
   const std::int64_t bytes = 4 * data.num_nodes() * 10'000, before = memory_stats(device()).current;
   const NodeRun run = make_hetero_run(data, options, device());
+  EXPECT_EQ(run.task.name, "mag-like");
   EXPECT_EQ(run.task.x.dim(0), data.num_nodes());
   std::int64_t largest = 0;
   for (const Dataset& type : data.types) largest = std::max(largest, 4 * type.num_nodes * 10'000);
