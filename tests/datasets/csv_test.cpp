@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "datasets/import.h"
+#include "tests/datasets/folder.h"
 #include "tests/datasets/parts.h"
 #include "tests/support/cases.h"
 #include "tests/support/devices.h"
@@ -21,14 +22,12 @@ using Names = std::vector<std::string>;
 using Floats = std::vector<float>;
 
 /// Two files in a folder, read with options.
-struct Tables {
-  TempDir dir;
+struct Tables : test::Folder {
   CsvOptions options{dir / "nodes.csv", dir / "edges.csv"};
 
   explicit Tables(const std::string& nodes, const std::string& edges = "source,target\n") {
     if (nodes.empty()) options.nodes.clear();
-    std::ofstream(dir / "nodes.csv", std::ios::binary) << nodes;
-    std::ofstream(dir / "edges.csv", std::ios::binary) << edges;
+    put("nodes.csv", nodes), put("edges.csv", edges);
   }
   Dataset read() const {
     Dataset d = read_csv(options);
@@ -36,12 +35,8 @@ struct Tables {
     EXPECT_EQ(validate_dataset(dir / "out.h5"), Names{});
     return d;
   }
-  /// The error without the folder.
   std::string error() const {
-    std::string text = test::error_of([&] { read_csv(options); });
-    for (std::size_t at = 0; (at = text.find(dir / "")) != std::string::npos;)
-      text.erase(at, (dir / "").size());
-    return text;
+    return Folder::error([&] { read_csv(options); });
   }
 };
 

@@ -11,6 +11,7 @@
 #include "datasets/hdf5_check.h"
 #include "datasets/import.h"
 #include "datasets/synthetic_hetero.h"
+#include "tests/datasets/folder.h"
 #include "tests/datasets/parts.h"
 #include "tests/datasets/raw_hdf5.h"
 #include "tests/support/cases.h"
@@ -250,24 +251,10 @@ TEST(DatasetsHetero, TrainingNeedsLabelsAndASplit) {
             "/nodes/author: the split leaves no node for val");
 }
 
-/// A folder with files.
-struct Folder {
-  TempDir dir;
-  void put(const std::string& name, const std::string& text) const {
-    std::filesystem::create_directories(std::filesystem::path(dir / name).parent_path());
-    std::ofstream(dir / name, std::ios::binary) << text;
-  }
+struct Folder : test::Folder {
   void check_saved(const HeteroDataset& dataset) const {
     save_hetero_dataset(dataset, dir / "out.h5");
     EXPECT_EQ(validate_hetero_dataset(dir / "out.h5"), Names{});
-  }
-  /// An error without the folder.
-  template <class F>
-  std::string error(F&& f) const {
-    std::string text = test::error_of(f);
-    for (std::size_t at = 0; (at = text.find(dir / "")) != std::string::npos;)
-      text.erase(at, (dir / "").size());
-    return text;
   }
 };
 

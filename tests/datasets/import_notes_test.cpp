@@ -6,6 +6,7 @@
 
 #include "datasets/import.h"
 #include "datasets/import/pickle.h"
+#include "tests/datasets/folder.h"
 #include "tests/datasets/parts.h"
 #include "tests/datasets/pickles.h"
 #include "tests/support/devices.h"
@@ -15,21 +16,7 @@
 namespace rodeo::test {
 namespace {
 
-struct DatasetsImportNotes : testing::Test {
-  const TempDir dir;
-  std::string put(const std::string& name, const std::string& text) const {
-    std::filesystem::create_directories(std::filesystem::path(dir / name).parent_path());
-    write_file(dir / name, text);
-    return dir / name;
-  }
-  template <class F>
-  std::string error(F&& read) const {
-    std::string text = error_of(read);
-    for (std::size_t at = 0; (at = text.find(dir / "")) != std::string::npos;)
-      text.erase(at, (dir / "").size());
-    return text;
-  }
-};
+struct DatasetsImportNotes : testing::Test, Folder {};
 
 TEST_F(DatasetsImportNotes, UsualNamesOfColumnsNeedNoRole) {
   for (const char* id : {"id", "node", "node_id", "ID"})

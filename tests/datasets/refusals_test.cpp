@@ -15,6 +15,7 @@
 #include "datasets/subset.h"
 #include "datasets/synthetic_graphs.h"
 #include "ops/hetero_graph.h"
+#include "tests/datasets/folder.h"
 #include "tests/datasets/parts.h"
 #include "tests/datasets/pickles.h"
 #include "tests/support/cases.h"
@@ -24,21 +25,7 @@
 namespace rodeo::test {
 namespace {
 
-struct DatasetsRefusals : testing::Test {
-  const TempDir dir;
-  std::string put(const std::string& name, const std::string& text) const {
-    std::filesystem::create_directories(std::filesystem::path(dir / name).parent_path());
-    write_file(dir / name, text);
-    return dir / name;
-  }
-  /// The error of `read`, without the folder.
-  template <class F>
-  std::string error(F&& read) const {
-    std::string text = error_of(read);
-    for (std::size_t at = 0; (at = text.find(dir / "")) != std::string::npos;)
-      text.erase(at, (dir / "").size());
-    return text;
-  }
+struct DatasetsRefusals : testing::Test, Folder {
   /// The error of a file of Parts with more in it.
   std::string error_with(const std::function<void(Hdf5Writer&)>& add, const Parts& parts = Parts()) const {
     Hdf5Writer file(dir / "a.h5");
