@@ -1,8 +1,5 @@
 #include "core/device.h"
 
-#include <sys/resource.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <charconv>
 #include <fstream>
@@ -10,6 +7,7 @@
 #include "core/cuda/presence.h"
 #include "core/cuda/runtime.h"
 #include "core/error.h"
+#include "core/host/address_space.h"
 #include "core/host/block_cache.h"
 #include "core/host/cgroup.h"
 #include "core/text.h"
@@ -71,13 +69,11 @@ MemoryRoom memory_room(Device device) {
   }
   room = within_control_groups(room);
   // The limit of the process (ulimit -v) may be lower.
-  rlimit limit{};
-  if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
-    std::int64_t pages = 0;
-    std::ifstream("/proc/self/statm") >> pages;
-    const auto limit_bytes = static_cast<std::int64_t>(limit.rlim_cur);
+  if (const rlim_t limit = address_space_limit(); limit != RLIM_INFINITY) {
+    const auto limit_bytes = static_cast<std::int64_t>(limit);
+    const std::int64_t left = limit_bytes - static_cast<std::int64_t>(mapped_bytes());
     room.total = std::min(room.total, limit_bytes);
-    room.free = std::min(room.free, std::max<std::int64_t>(0, limit_bytes - pages * sysconf(_SC_PAGESIZE)));
+    room.free = std::min(room.free, std::max<std::int64_t>(0, left));
   }
   room.free = std::min(room.total, room.free + static_cast<std::int64_t>(host::waiting_bytes()));
   return room;

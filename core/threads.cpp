@@ -12,7 +12,9 @@
 #include <filesystem>
 
 #include "core/error.h"
+#include "core/host/address_space.h"
 #include "core/host/cgroup.h"
+#include "core/text.h"
 
 namespace rodeo {
 
@@ -22,16 +24,16 @@ constexpr int kMost = 1024;  // OpenMP ends the process if it cannot start a thr
 
 /// Fewer threads where ulimit -v has no room for the stack, the heap and the buffer of OpenBLAS of each.
 void fit_address_space(const char* program) {
-  rlimit space{}, stack{};
-  ::getrlimit(RLIMIT_AS, &space), ::getrlimit(RLIMIT_STACK, &stack);
-  if (space.rlim_cur == RLIM_INFINITY) return;
+  if (address_space_limit() == RLIM_INFINITY) return;
+  rlimit stack{};
+  ::getrlimit(RLIMIT_STACK, &stack);
   constexpr rlim_t kMapped = rlim_t{224} << 20, kMostStack = rlim_t{24} << 20;
   const int wanted = omp_get_max_threads();
   int count = wanted;
   while (count > 1 && !can_map(count, kMapped + std::min(stack.rlim_cur, kMostStack))) count /= 2;
   if (count == wanted) return;
-  std::fprintf(stderr, "%s: %d thread%s, as ulimit -v leaves no room for %d\n", program, count,
-               count == 1 ? "" : "s", wanted);
+  std::fprintf(stderr, "%s: %s, as ulimit -v leaves no room for %d\n", program,
+               count_of(count, "thread").c_str(), wanted);
   omp_set_num_threads(count);
 }
 

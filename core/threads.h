@@ -19,8 +19,8 @@ void set_num_threads(int count);
 ///     OMP_WAIT_POLICY, GOMP_SPINCOUNT and KMP_BLOCKTIME is set.
 ///   - OMP_NUM_THREADS is at most 1024: OpenMP crashes where it is far above.
 ///   - Where ulimit -v has no room for the threads, their heaps and their buffers of OpenBLAS, there are
-///   fewer,
-///     which stderr says: OpenMP ends the process if it cannot start one, and OpenBLAS waits for memory.
+///     fewer, which stderr says: OpenMP ends the process if it cannot start one, and OpenBLAS waits for
+///     memory.
 ///   - A file that becomes longer than ulimit -f allows is an Error, and no signal that ends the process.
 ///   - Standard files that are closed are opened, so that no output file gets the messages.
 ///   - num_threads() of the calling thread is at most the processors that the control groups of a container

@@ -1,14 +1,12 @@
 /// Checks that run before shared libraries begin, and before much of the stack is used.
-///   - OpenBLAS maps a buffer of 128 MiB for each thread when it is loaded, and tries without end where
-///   `ulimit -v`
-///     leaves no room: the process would hang before main(). With such a limit it begins with one thread, and
-///     matmul() adds those whose buffers fit.
+///   - OpenBLAS maps a buffer of 128 MiB for each thread when it is loaded, and tries without end where there
+///     is no room: under `ulimit -v` the process would hang before main(). With such a limit it begins with
+///     one thread, and matmul() adds those whose buffers fit.
 ///   - Where `ulimit -s` is too small for the stack, the process ends by a signal, without a word.
 /// For the file of main() only: a shared library may not have such a function.
 #pragma once
 
 #include <alloca.h>
-#include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -16,8 +14,7 @@
 #include <cstring>
 #include <initializer_list>
 
-// Sanitizers begin later.
-#define RODEO_BEFORE_SANITIZERS __attribute__((no_sanitize("address", "thread", "undefined")))
+#include "core/host/address_space.h"
 
 namespace rodeo {
 
@@ -25,17 +22,6 @@ namespace rodeo {
 inline constexpr rlim_t kLeastAddresses = rlim_t{320} << 20;
 /// Training takes less than 96 KiB.
 inline constexpr rlim_t kLeastStack = rlim_t{256} << 10;
-
-/// Bytes that are mapped: of the program and its shared libraries, here.
-RODEO_BEFORE_SANITIZERS inline rlim_t mapped_bytes() {
-  char text[32] = {};
-  const int file = ::open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-  if (file < 0 || ::read(file, text, sizeof text - 1) < 0) text[0] = 0;
-  if (file >= 0) ::close(file);
-  rlim_t pages = 0;
-  for (const char* digit = text; *digit >= '0' && *digit <= '9'; ++digit) pages = 10 * pages + (*digit - '0');
-  return pages * static_cast<rlim_t>(::getpagesize());
-}
 
 RODEO_BEFORE_SANITIZERS inline void check_limit(decltype(RLIMIT_AS) resource, rlim_t least,
                                                 const char* program, const char* message) {
@@ -52,8 +38,7 @@ RODEO_BEFORE_SANITIZERS inline void begin_with_one_thread(char** argv, char** en
   static char one[] = "OMP_NUM_THREADS=1", one_of_blas[] = "OPENBLAS_NUM_THREADS=1";
   constexpr std::size_t kValue = sizeof "OMP_NUM_THREADS=" - 1,
                         kValueOfBlas = sizeof "OPENBLAS_NUM_THREADS=" - 1;
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
+  if (address_space_limit() == RLIM_INFINITY) return;
   std::size_t count = 0;
   char wanted[64] = "RODEO_THREADS_WANTED=";
   const std::size_t begin = std::strlen(wanted);
@@ -91,5 +76,3 @@ __attribute__((section(".preinit_array"), used)) void (*const kCheckLimits)(int,
 }  // namespace
 
 }  // namespace rodeo
-
-#undef RODEO_BEFORE_SANITIZERS

@@ -1,6 +1,5 @@
 #include <cblas.h>
 #include <omp.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <atomic>
@@ -8,6 +7,7 @@
 #include <memory>
 #include <type_traits>
 
+#include "core/host/address_space.h"
 #include "core/host/cgroup.h"
 #include "ops/cpu/gemm.h"
 #include "ops/cpu/loops.h"
@@ -28,9 +28,7 @@ void check_buffers() {
                           " MiB of address space for each thread, of which there may be ", threads,
                           ": raise ulimit -v, or use fewer threads"));
   checked = threads;
-  rlimit space{};
-  if (::getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY)
-    openblas_set_num_threads(threads);
+  if (address_space_limit() != RLIM_INFINITY) openblas_set_num_threads(threads);
 }
 
 template <class T>

@@ -3,13 +3,12 @@
 
 #include <malloc.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <cstdint>
-#include <fstream>
 
 #include "core/device.h"
 #include "core/error.h"
+#include "core/host/address_space.h"
 
 namespace rodeo::test {
 
@@ -19,11 +18,9 @@ class AddressSpaceLimit {
   explicit AddressSpaceLimit(std::int64_t bytes) {
     empty_cache();
     malloc_trim(0);  // what is kept for later is in the address space
-    std::int64_t pages = 0;
-    std::ifstream("/proc/self/statm") >> pages;
     check(::getrlimit(RLIMIT_AS, &before_) == 0, "the limit of the address space cannot be read");
     rlimit small = before_;
-    small.rlim_cur = static_cast<rlim_t>(pages * ::getpagesize() + bytes);
+    small.rlim_cur = mapped_bytes() + static_cast<rlim_t>(bytes);
     check(::setrlimit(RLIMIT_AS, &small) == 0, "the address space cannot be limited");
   }
   ~AddressSpaceLimit() { ::setrlimit(RLIMIT_AS, &before_); }

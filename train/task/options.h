@@ -71,7 +71,7 @@ inline constexpr auto kEnumNames<InputFeatures> =
 
 /// How features become the input (train/task/feature_scale.h).
 enum class FeatureScaling {
-  kAuto,         // kNone, kUnit or kStandard, by what the features are
+  kAuto,         // kNone, kRow, kUnit or kStandard, by what the features are
   kNone,         // as they are
   kUnit,         // each row is divided by its Euclidean norm
   kRow,          // each row is divided by the sum of its absolute values
