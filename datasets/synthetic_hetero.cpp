@@ -80,6 +80,7 @@ const Preset* find(std::string_view name) {
 // Random streams: features and means of type i are kMeans + i, edges of relation i kEdges + i.
 enum Stream : std::uint64_t { kMeans = 0x68657400, kNoise = 0x68657410, kEdges = 0x68658000 };
 
+/// In [0, 1 - 2^-32]: times a number of nodes, which is below 2^31, it rounds down to one of them.
 double unit(std::uint32_t word) {
   return word * 0x1p-32;
 }
@@ -95,7 +96,7 @@ std::int64_t draw(double u, std::int64_t count, std::int64_t classes, std::int64
   constexpr double kSkew = 1.6;  // rank r of n is drawn with a density that falls as (r / n)^(1 / skew - 1)
   const double skewed = std::pow(u, kSkew);
   const auto below = [&](std::int64_t n) {
-    return std::min(static_cast<std::int64_t>(skewed * static_cast<double>(n)), n - 1);
+    return static_cast<std::int64_t>(skewed * static_cast<double>(n));
   };
   if (!same || community >= count) {
     const std::int64_t rank = below(count);

@@ -4,6 +4,8 @@
 #include <functional>
 #include <limits>
 
+#include "core/node_partition.h"
+#include "ops/aggregation.h"
 #include "ops/bce.h"
 #include "ops/combine.h"
 #include "ops/convert.h"
@@ -35,6 +37,17 @@ Tensor ids(const std::vector<std::int64_t>& values) {
 }
 Variable leaf(const Shape& shape, DType dtype = DType::kF32) {
   return Variable(Tensor::zeros(shape, dtype), true);
+}
+
+TEST(OpsRefusals, ShardsOfRectanglesAndOtherNodes) {
+  const auto nodes = std::make_shared<const NodePartition>(Communicator(), std::vector<std::int64_t>{2});
+  const std::string rule =
+      "[shard] the graph must be square, on the host, with the nodes of the partition, got ";
+  EXPECT_EQ(shard(graph_with_lengths({1, 1}, 2), nodes, kCpu, Aggregation::kRows).rows(), 2);
+  EXPECT_ERROR(shard(graph_with_lengths({1, 1}, 3), nodes, kCpu), rule + "2 x 3 on cpu");
+  EXPECT_ERROR(shard(graph_with_lengths({1, 1, 1}, 2), nodes, kCpu), rule + "3 x 2 on cpu");
+  EXPECT_ERROR(shard(graph_with_lengths({1, 1, 1}, 3), nodes, kCpu), rule + "3 x 3 on cpu");
+  EXPECT_ERROR(shard(graph_with_lengths({1, 1}, 2), nullptr, kCpu), rule + "2 x 2 on cpu");
 }
 
 TEST(OpsRefusals, LossesWithoutClassesOrRows) {
