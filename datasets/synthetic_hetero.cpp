@@ -80,7 +80,7 @@ const Preset* find(std::string_view name) {
 // Random streams: features and means of type i are kMeans + i, edges of relation i kEdges + i.
 enum Stream : std::uint64_t { kMeans = 0x68657400, kNoise = 0x68657410, kEdges = 0x68658000 };
 
-/// In [0, 1 - 2^-32]: times a number of nodes, which is below 2^31, it rounds down to one of them.
+/// At most 1 - 2^-32. So its product with a count below 2^31 is below that count, also in double precision.
 double unit(std::uint32_t word) {
   return word * 0x1p-32;
 }

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <limits>
+#include <memory>
 
 #include "core/node_partition.h"
 #include "ops/aggregation.h"
