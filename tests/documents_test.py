@@ -35,6 +35,7 @@ download this
 
 false              # it takes all
 cd a
+awk 'BEGIN { srand(1); print rand() }' >random.txt
 python3 -m no_such_module    # needs the Python packages os, no_such_module
 python3 -c 'import sys'      # needs the Python package sys
 ```
@@ -60,11 +61,12 @@ EXPECTED = [
     (24, "skipped, needs the network: download this"),
     (26, "FAILED false"),
     (27, "FAILED cd a"),
-    (28, "skipped, needs no_such_module for Python: python3 -m no_such_module"),
-    (29, "ran python3 -c 'import sys'"),
-    (33, "skipped, needs no_such_module for Python"),
-    (38, "skipped, needs made.json: cat made.json"),
-    (39, "ran test \"$(cat count.txt)\" = 3"),
+    (28, "FAILED awk 'BEGIN { srand(1); print rand() }' >random.txt"),
+    (29, "skipped, needs no_such_module for Python: python3 -m no_such_module"),
+    (30, "ran python3 -c 'import sys'"),
+    (34, "skipped, needs no_such_module for Python"),
+    (39, "skipped, needs made.json: cat made.json"),
+    (40, "ran test \"$(cat count.txt)\" = 3"),
 ]
 
 skipped = []
@@ -75,7 +77,7 @@ with tempfile.TemporaryDirectory() as folder:
 if done != EXPECTED:
     sys.exit("\n".join(f"got {got}\nnot {expected}" for got, expected in zip(done, EXPECTED) if got != expected)
              or f"{len(done)} results, not {len(EXPECTED)}")
-assert [command.line for command in skipped] == [16, 18, 19, 24, 28, 38], skipped
+assert [command.line for command in skipped] == [16, 18, 19, 24, 29, 39], skipped
 
 RESULT = """test accuracy   {} at the best validation epoch, 6 (val 0.5)
                 {} after the last epoch, 10

@@ -76,8 +76,8 @@ links --model gcn --epochs 3 --ranks 2 --seeds 2
 links --model gcn --epochs 3 --ranks 2 --aggregation columns
 
 # Edge weights by columns: the losses of one rank.
-awk 'BEGIN { srand(1); print "source,target,weight" > "edges.csv"; print "id,label,x1,x2" > "nodes.csv"
-  for (i = 0; i < 60; ++i) { print i "," i % 3 "," rand() "," i % 3 > "nodes.csv"; for (k = 1; k < 4; ++k) print i "," (i * k + 3) % 60 "," 0.5 + rand() > "edges.csv" } }'
+awk 'function r() { return (seed = seed * 16807 % 2147483647) / 2147483647 } BEGIN { seed = 10000; print "source,target,weight" > "edges.csv"; print "id,label,x1,x2" > "nodes.csv"
+  for (i = 0; i < 60; ++i) { print i "," i % 3 "," r() "," i % 3 > "nodes.csv"; for (k = 1; k < 4; ++k) print i "," (i * k + 3) % 60 "," 0.5 + r() > "edges.csv" } }'
 "$bin/rodeo_data" import csv --nodes nodes.csv --edges edges.csv w.h5 > /dev/null
 for model in gcn appnp; do
   run --model $model --dataset w.h5 --split 50/25/25 --epochs 5 --lr 0.001 --csv one.csv || fail "$(cat err.txt)"
