@@ -191,11 +191,20 @@ TEST(TrainMemory, ErrorsSayWhatHoldsItAndWhatToTry) {
       << none.err;
   EXPECT_NE(none.err.find(" used by tensors; the largest: f32 [300, 30]"), std::string::npos) << none.err;
   EXPECT_NE(none.err.find("; try --batch N, --hidden below 30000000"), std::string::npos) << none.err;
-  // The parameters and the buffers of OpenBLAS fit, with 190 MB to spare, an epoch does not.
-  const Result late = train(dir, limit, "--features dense --hidden 400000 --epochs 2");
+  // Parameters of 182 MB fit, and activations of 1.44 GB do not. Neither does what estimates them.
+  const Result late = train(dir, limit, "--features dense --hidden 1200000 --epochs 2");
   EXPECT_EQ(late.code, 4) << late.err;
-  EXPECT_NE(late.out.find("warning         an epoch will hold about "), std::string::npos) << late.out;
+  EXPECT_NE(late.out.find("warning         the memory of an epoch is not known: "), std::string::npos)
+      << late.out;
+  EXPECT_NE(late.out.find(" that cpu has free: try --batch N, --hidden below 1200000"), std::string::npos)
+      << late.out;
+  EXPECT_NE(late.err.find("[memory] cpu is out of memory: 1.34 GiB requested, "), std::string::npos)
+      << late.err;
   EXPECT_NE(late.err.find("(conv1.lin.weight)"), std::string::npos) << late.err;
+  // The estimate fits, with memory to spare on both sides.
+  const Result warned = train(dir, limit, "--features dense --hidden 500000 --epochs 2");
+  EXPECT_EQ(warned.code, 4) << warned.err;
+  EXPECT_NE(warned.out.find("warning         an epoch will hold about "), std::string::npos) << warned.out;
 }
 
 TEST(TrainMemory, AThreadThatCannotStartIsALackOfMemory) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <new>
+#include <optional>
 #include <vector>
 
 #include "core/random.h"
@@ -137,6 +139,21 @@ std::int64_t estimate_step_bytes(const NodeRun& run, const TrainOptions& options
                                    received_bytes(task, options));
 }
 
+namespace {
+
+/// Nothing where not even the small graphs of the estimate fit into the host's memory.
+std::optional<std::int64_t> try_estimate(const NodeRun& run, const TrainOptions& options) {
+  try {
+    return estimate_step_bytes(run, options);
+  } catch (const OutOfMemory&) {
+    return {};
+  } catch (const std::bad_alloc&) {
+    return {};
+  }
+}
+
+}  // namespace
+
 std::string memory_warning(const NodeRun& run, const TrainOptions& options) {
   // Of mini-batches, and of what has no small copy to measure.
   if (options.task == TaskKind::kGraph || has_relations(options)) return {};
@@ -147,10 +164,17 @@ std::string memory_warning(const NodeRun& run, const TrainOptions& options) {
       (static_cast<double>(run.task.num_nodes) * static_cast<double>(widest(run.task, options)) +
        static_cast<double>(run.task.num_edges) * static_cast<double>(options.heads));
   if (most < static_cast<double>(room.free)) return {};
-  const std::int64_t needed = estimate_step_bytes(run, options);
+  const std::int64_t host_free = memory_room(kCpu).free;
+  const std::optional<std::int64_t> needed = try_estimate(run, options);
+  if (!needed)
+    return str(
+        "the memory of an epoch is not known: two small graphs that are trained to estimate it need "
+        "more than the ",
+        format_bytes(static_cast<double>(host_free)), " that cpu has free",
+        device.is_cuda() ? "" : ": try " + memory_advice(options, false));
   constexpr double kUsable = 0.9;  // of the free memory; the rest is for the allocator and libraries
-  if (static_cast<double>(needed) < kUsable * static_cast<double>(room.free)) return {};
-  return str("an epoch will hold about ", format_bytes(static_cast<double>(needed)), ", and ", device,
+  if (static_cast<double>(*needed) < kUsable * static_cast<double>(room.free)) return {};
+  return str("an epoch will hold about ", format_bytes(static_cast<double>(*needed)), ", and ", device,
              " has ", format_bytes(static_cast<double>(room.free)), " free: try ",
              memory_advice(options, device.is_cuda()));
 }
