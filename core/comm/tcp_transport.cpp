@@ -123,8 +123,7 @@ class Queue {
       const Message& message = messages_[next_];
       const auto left = static_cast<std::size_t>(std::min(piece, message.bytes - moved_));
       const ssize_t count = move(message.data + moved_, left);
-      if (count < 0 && errno == EINTR) continue;
-      if (count < 0 && errno == EAGAIN) return total;
+      if (count < 0 && (errno == EAGAIN || errno == EINTR)) return total;
       if (count <= 0) return -1;
       total += count;
       moved_ += count;

@@ -37,6 +37,17 @@ TEST_P(CoreKernelTimer, EachOperandIsCountedOnce) {
   EXPECT_GE(spans[1].begin_ms, spans[0].begin_ms);
 }
 
+TEST_P(CoreKernelTimer, OperandsApartInTheListAreCountedOnce) {
+  const Tensor a = Tensor::full({100}, 1, DType::kF32, device()),
+               b = Tensor::full({50}, 2, DType::kF32, device());
+  KernelTimer timer(device(), 1);
+  timer.begin_step(1);
+  const KernelCallInfo call{"of_three", KernelCategory::kOther, device(), "", {a, b, a}};
+  timer.before(call);
+  timer.after(call);
+  EXPECT_EQ(timer.spans().at(0).bytes, 600);
+}
+
 TEST_P(CoreKernelTimer, KernelsOfAGradientNameItsOp) {
   const Variable x(Tensor::full({4, 3}, 1, DType::kF32, device()), true),
       w(Tensor::full({3, 2}, 1, DType::kF32, device()), true);

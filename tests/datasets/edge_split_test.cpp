@@ -64,6 +64,19 @@ TEST(DatasetsEdgeSplit, PartsAreDisjointAndMessagesUseTrainingEdges) {
   EXPECT_FALSE(test::same_bits(of_4.test_negative.src, split.test_negative.src));
 }
 
+TEST(DatasetsEdgeSplit, LoopsOfAnUndirectedGraphArePredictedNowhere) {
+  Dataset data = test::tiny_dataset(200);
+  std::vector<std::int64_t> src = data.src.to(DType::kI64).to_vector<std::int64_t>(),
+                            dst = data.dst.to(DType::kI64).to_vector<std::int64_t>();
+  for (std::int64_t node = 0; node < 200; ++node) src.push_back(node), dst.push_back(node);
+  data.src = Tensor::from(src), data.dst = Tensor::from(dst);
+  const EdgeSplit split = take_edge_split(data, {}, {.seed = 3});
+  EXPECT_TRUE(split.undirected);
+  EXPECT_EQ(split.train.src.numel() + split.val.src.numel() + split.test.src.numel(), 400);
+  for (const NodePairs& part : {split.train, split.val, split.test})
+    for (const auto& [u, v] : set_of(part.src, part.dst)) EXPECT_NE(u, v);
+}
+
 // The seed draws negatives also where the file names the edges, and turns the undirected ones.
 TEST(DatasetsEdgeSplit, NegativesOfAFilesSplitFollowTheSeed) {
   Dataset data = test::tiny_dataset(200);

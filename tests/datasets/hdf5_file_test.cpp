@@ -318,6 +318,18 @@ TEST(DatasetsHdf5File, DamagedValuesAreAnError) {
   }
 }
 
+// Chunks are decompressed 64 MiB at a time.
+TEST(DatasetsHdf5File, ManyChunksComeBack) {
+  const TempDir dir;
+  const Tensor x = Tensor::zeros({66, 1 << 20}, DType::kU8);
+  for (std::int64_t row = 0; row < 66; ++row)
+    x.data<std::uint8_t>()[row << 20] = static_cast<std::uint8_t>(row + 1);
+  Hdf5Writer writer(dir / "a.h5");
+  writer.write("x", x, Packing::kCompressed);
+  writer.commit();
+  EXPECT_TRUE(same_bits(Hdf5File(dir / "a.h5").array("x").read(DType::kU8), x));
+}
+
 // The values fit into the address space, and the buffer of a chunk does not.
 TEST(DatasetsHdf5File, TooLittleMemoryForAChunkIsNoDamage) {
   if (test::sanitized()) GTEST_SKIP() << "sanitizers need the address space";

@@ -75,6 +75,8 @@ TEST_P(OpsGraphBatch, Errors) {
                "[graph_set] the edge from node 2 to node 1 leaves graph 0, which has the nodes 0 to 1");
   EXPECT_ERROR(GraphSet(set.adj(), Tensor::from(Ids{0, 5, 4, 7})),
                "[graph_set] graph_ptr must rise from 0 to the number of nodes, 7, but graph_ptr[2] is 4");
+  EXPECT_ERROR(GraphSet(set.adj(), Tensor::from(Ids{7})),
+               "[graph_set] graph_ptr must rise from 0 to the number of nodes, 7, but graph_ptr[0] is 7");
   EXPECT_ERROR(GraphSet(set.adj(), Tensor::from(Ids{0, 3})),
                "[graph_set] graph_ptr must end at the number of nodes, 7, got 3");
 }

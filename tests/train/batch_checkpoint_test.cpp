@@ -120,6 +120,7 @@ TEST_P(TrainBatchCheckpoints, AStoppedRunGoesOnBehindItsBatch) {
       EXPECT_EQ(rest.resumed, str("after batch ", at.second, " of epoch ", at.first));
       EXPECT_EQ(rest.batches.front(), at.second + 1);
       EXPECT_EQ(rest.losses.size(), kEpochs - at.first + 1);
+      EXPECT_EQ(rest.summary.warmup_ms.size(), std::min<std::size_t>(3, rest.losses.size()));
       expect_rest(rest, whole);
       EXPECT_EQ(rest.summary.batch, 0);
       EXPECT_TRUE(train(options).losses.empty()) << "a run that is over has nothing to do";

@@ -266,6 +266,25 @@ TEST(TrainMemory, EstimatesAreNearWhatIsHeld) {
     }
 }
 
+// The small graphs of the estimate have as many edges a node, also where edges have no reverse.
+TEST(TrainMemory, OneWayEdgesAreEstimated) {
+  Dataset data = synthesize({.nodes = 3000, .edges = 240000, .features = 8, .split = "50/25/25"});
+  const Tensor src = data.src.to(DType::kI64), dst = data.dst.to(DType::kI64);
+  std::vector<std::int64_t> from, to;
+  for (std::int64_t e = 0; e < src.numel(); ++e) {
+    const std::int64_t u = src.data<std::int64_t>()[e], v = dst.data<std::int64_t>()[e];
+    if (u < v) from.push_back(u), to.push_back(v);
+  }
+  data.src = Tensor::from(from), data.dst = Tensor::from(to);
+  TrainOptions options = published_options("gat");
+  options.attention = AttentionForm::kComposed;  // keeps a number for each edge and head
+  const NodeRun run = make_run(std::move(data), options, kCpu);
+  const auto estimate = static_cast<double>(estimate_step_bytes(run, options));
+  const std::int64_t before = memory_stats(kCpu).current;
+  Trainer trainer = make_trainer(run, {.epochs = 3});
+  EXPECT_NEAR(estimate / static_cast<double>(trainer.fit().peak_bytes - before), 1, 0.25);
+}
+
 TEST(TrainMemory, OneTrainingNodeOfThousandsIsEstimated) {
   const Dataset data = synthesize({.nodes = 20000,
                                    .edges = 40000,

@@ -267,6 +267,7 @@ TEST_P(TrainHeteroTask, AFileIsTrainedWithAllThatARunWrites) {
     Recorder recorder(options, /*writes=*/true);
     const TrainedRun out = train_run({.file = options.dataset}, options, device(), {}, recorder, observer);
     EXPECT_EQ(out.summary.epochs, 3);
+    EXPECT_TRUE(out.run.model.text.starts_with("R-GCN, 2 layers, ")) << out.run.model.text;
     EXPECT_EQ(out.run.model.predict({}).shape(), (Shape{out.run.task.label.dim(0), 4}));
   }
   for (const std::string& file : {options.export_file, options.csv, options.report, options.log})

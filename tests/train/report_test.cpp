@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <limits>
+#include <regex>
 #include <string>
 #include <utility>
 
@@ -144,6 +145,10 @@ TEST(TrainSvg, AScatterPlotNamesItsClasses) {
   for (const char* name : {">0</text>", ">1 (&lt;cat&gt;)</text>", ">2</text>"})
     EXPECT_GE(count(chart, name), 1u) << name;
   EXPECT_EQ(count(chart, "r=\"5\""), 3u);
+  const std::regex legend("<circle [^>]* cx=\"([0-9.]+)\" [^>]* r=\"5\"/>\n<text x=\"([0-9.]+)\"");
+  std::smatch found;
+  ASSERT_TRUE(std::regex_search(chart, found, legend));
+  EXPECT_EQ(std::stod(found[2]), std::stod(found[1]) + 9) << "a name is to the right of its dot";
   EXPECT_EQ(count(chart, "class=\"mark\""), 0u);
 }
 
