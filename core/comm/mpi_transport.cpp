@@ -42,6 +42,7 @@ struct Session {
   bool finalize = false;  // MPI was initialised here
   std::string failure;    // why no call can succeed any more
   bool told_wait = false;
+  Clock::time_point crowded = {};  // when sched_yield() last took long
   std::vector<PeerState> peers;
   std::vector<Tensor> kept;  // memory that late messages of a failed call may use
 
@@ -73,8 +74,11 @@ Session& Session::get() {
     auto* made = new Session;  // never destroyed: leave() runs at exit
     int initialized = 0, level = 0;
     MPI_Initialized(&initialized);
-    if (!initialized)
+    if (!initialized) {
+      // Open MPI yields in each poll where ranks are more than cores. Pending does that where it is needed.
+      ::setenv("OMPI_MCA_mpi_yield_when_idle", "0", 0);
       check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &level), "communicator");
+    }
     MPI_Query_thread(&level);
     check(level >= MPI_THREAD_SERIALIZED,
           "[communicator] MPI must be initialised with MPI_THREAD_SERIALIZED");
@@ -120,13 +124,8 @@ class Pending {
         progress_ = Clock::now();
         idle = 0;
       } else if (idle > kSpins) {
-        // MPI moves data in this thread alone. It sleeps only where the others are far behind.
-        if (seconds_since(progress_) < kSecondsOfYielding) {
-          sched_yield();
-        } else {
-          std::this_thread::sleep_for(std::chrono::microseconds(100));
-          if (idle % 32 == 0) check_peers();
-        }
+        give_way();
+        if (idle % 32 == 0 && seconds_since(progress_) > kSecondsOfYielding) check_peers();
       }
     }
   }
@@ -134,6 +133,19 @@ class Pending {
  private:
   static constexpr int kSpins = 200;
   static constexpr double kSecondsOfYielding = 0.1, kSecondsForLateMessages = 1;
+  static constexpr double kLongYield = 1e-3, kSecondsOfCrowd = 1;
+
+  /// MPI moves data in this thread alone. It sleeps only where the others are far behind, or where other
+  /// processes want this processor: sched_yield() returns after the time slices of all of them.
+  void give_way() {
+    const Clock::time_point now = Clock::now();
+    if (seconds_since(session_.crowded) < kSecondsOfCrowd || seconds_since(progress_) > kSecondsOfYielding) {
+      std::this_thread::sleep_for(std::chrono::microseconds(10));
+    } else {
+      sched_yield();
+      if (seconds_since(now) > kLongYield) session_.crowded = Clock::now();
+    }
+  }
 
   void check_code(int code) {
     if (code == MPI_SUCCESS) return;
