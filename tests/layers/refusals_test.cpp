@@ -6,9 +6,11 @@
 #include "layers/appnp.h"
 #include "layers/gatv2_conv.h"
 #include "layers/gcn2_conv.h"
+#include "layers/gcn_conv.h"
 #include "layers/gin_conv.h"
 #include "layers/gine_conv.h"
 #include "layers/graph_pool.h"
+#include "layers/node_conv.h"
 #include "layers/norm.h"
 #include "layers/pna_conv.h"
 #include "layers/rgat_conv.h"
@@ -90,6 +92,26 @@ TEST(LayersRefusals, GraphsThatALayerCannotRead) {
   const std::string edges = "[gatv2_conv] edge_in must be >= 0, got -1";
   EXPECT_EQ(refused([](Random& r) { Gatv2Conv({.in = 2, .out = 2, .heads = 1, .edge_in = -1}, r); }), edges);
   EXPECT_EQ(refused([](Random& r) { Gatv2Conv({.in = 2, .out = 2, .heads = 1, .edge_in = 1}, r); }), "");
+}
+
+TEST(LayersRefusals, InputsOfNodeLayers) {
+  const Adjacency adj({2, 2, Tensor::from<std::int64_t>({0, 1, 2}), Tensor::from<std::int32_t>({1, 0})});
+  Random random(1);
+  const NodeConv layer(2, 3, random);
+  EXPECT_EQ(layer.convolve(adj, Variable(Tensor::zeros({2, 2})), {}).shape(), (Shape{2, 3}));
+  const Variable of_others(Tensor::zeros({4, 2}));
+  EXPECT_ERROR(layer.convolve(ConvGraph(), of_others, {}), "[node_conv] the graph is undefined");
+  EXPECT_ERROR(layer.convolve(adj, of_others, {}), "[node_conv] x must be [2, 2], got [4, 2]");
+}
+
+// Weights are of a graph's edges, and padded blocks have as many edges as their fan-outs allow.
+TEST(LayersRefusals, BlocksOfWeightedGraphsAreNotPadded) {
+  const Adjacency adj({2, 2, Tensor::from<std::int64_t>({0, 1, 2}), Tensor::from<std::int32_t>({1, 0})});
+  Random random(1);
+  const GcnConv layer(2, 3, random);
+  EXPECT_TRUE(layer.can_be_padded(gcn_norm(adj), {}));
+  EXPECT_FALSE(layer.can_be_padded(gcn_norm(adj, Tensor::full({2}, 3)), {}));
+  EXPECT_FALSE(layer.can_be_padded(gcn_norm(adj), {.algorithm = SpmmAlgorithm::kRode}));
 }
 
 TEST(LayersRefusals, InputsOfPools) {

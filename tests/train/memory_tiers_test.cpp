@@ -148,6 +148,10 @@ TEST(TrainMemoryTiers, NeedsCountWhatConvertingHolds) {
 
   EXPECT_EQ(memory_needs(graph, of).graph, 8 * 1001 + 4 * 6000) << "row pointers, columns, self loops";
   EXPECT_EQ(memory_needs(graph, of).graph_building, 8 * 1001 + 4 * 6000 + 5000 * (8 + 16));
+  graph.weighted = true;
+  EXPECT_EQ(memory_needs(graph, of).graph, 8 * 1001 + 8 * 6000);
+  EXPECT_EQ(memory_needs(graph, of).graph_building, 8 * 1001 + 8 * 6000 + 5000 * (12 + 32));
+  graph.weighted = false;
   of.undirected = true;
   EXPECT_EQ(memory_needs(graph, of).graph, 8 * 1001 + 4 * 11000);
   const std::int64_t layerwise = memory_needs(graph, of).always;

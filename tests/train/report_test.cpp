@@ -145,6 +145,7 @@ TEST(TrainSvg, AScatterPlotNamesItsClasses) {
   for (const char* name : {">0</text>", ">1 (&lt;cat&gt;)</text>", ">2</text>"})
     EXPECT_GE(count(chart, name), 1u) << name;
   EXPECT_EQ(count(chart, "r=\"5\""), 3u);
+  EXPECT_NE(chart.find("viewBox=\"0 0 480 298\""), std::string::npos) << "one line of names";
   const std::regex legend("<circle [^>]* cx=\"([0-9.]+)\" [^>]* r=\"5\"/>\n<text x=\"([0-9.]+)\"");
   std::smatch found;
   ASSERT_TRUE(std::regex_search(chart, found, legend));
