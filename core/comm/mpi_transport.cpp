@@ -124,8 +124,9 @@ class Pending {
         progress_ = Clock::now();
         idle = 0;
       } else if (idle > kSpins) {
-        give_way();
-        if (idle % 32 == 0 && seconds_since(progress_) > kSecondsOfYielding) check_peers();
+        const bool late = seconds_since(progress_) > kSecondsOfYielding;
+        give_way(late);
+        if (late && idle % 32 == 0) check_peers();
       }
     }
   }
@@ -135,15 +136,15 @@ class Pending {
   static constexpr double kSecondsOfYielding = 0.1, kSecondsForLateMessages = 1;
   static constexpr double kLongYield = 1e-3, kSecondsOfCrowd = 1;
 
-  /// MPI moves data in this thread alone. It sleeps only where the others are far behind, or where other
-  /// processes want this processor: sched_yield() returns after the time slices of all of them.
-  void give_way() {
-    const Clock::time_point now = Clock::now();
-    if (seconds_since(session_.crowded) < kSecondsOfCrowd || seconds_since(progress_) > kSecondsOfYielding) {
+  /// MPI moves data in this thread alone. It sleeps only where messages are late, or where other processes
+  /// want this processor: sched_yield() returns after the time slices of all of them.
+  void give_way(bool late) {
+    if (late || seconds_since(session_.crowded) < kSecondsOfCrowd) {
       std::this_thread::sleep_for(std::chrono::microseconds(10));
     } else {
+      const Clock::time_point start = Clock::now();
       sched_yield();
-      if (seconds_since(now) > kLongYield) session_.crowded = Clock::now();
+      if (seconds_since(start) > kLongYield) session_.crowded = Clock::now();
     }
   }
 

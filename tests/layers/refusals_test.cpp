@@ -31,6 +31,11 @@ std::string refused(const std::function<void(Random&)>& make) {
   return "";
 }
 
+/// Two nodes with an edge in each direction.
+Adjacency two_nodes() {
+  return Adjacency({2, 2, Tensor::from<std::int64_t>({0, 1, 2}), Tensor::from<std::int32_t>({1, 0})});
+}
+
 TEST(LayersRefusals, SizesAndRatesOfLayers) {
   EXPECT_EQ(refused([](Random&) { BatchNorm(1); }), "");
   EXPECT_EQ(refused([](Random&) { BatchNorm(0); }), "[batch_norm] n must be >= 1, got 0");
@@ -74,7 +79,7 @@ TEST(LayersRefusals, SizesOfRelations) {
 }
 
 TEST(LayersRefusals, GraphsThatALayerCannotRead) {
-  const Adjacency adj({2, 2, Tensor::from<std::int64_t>({0, 1, 2}), Tensor::from<std::int32_t>({1, 0})});
+  const Adjacency adj = two_nodes();
   ConvGraph whole(gcn_norm(adj, {}, DType::kF32)), block = whole;
   block.is_block = true;
   Random random(1);
@@ -95,7 +100,7 @@ TEST(LayersRefusals, GraphsThatALayerCannotRead) {
 }
 
 TEST(LayersRefusals, InputsOfNodeLayers) {
-  const Adjacency adj({2, 2, Tensor::from<std::int64_t>({0, 1, 2}), Tensor::from<std::int32_t>({1, 0})});
+  const Adjacency adj = two_nodes();
   Random random(1);
   const NodeConv layer(2, 3, random);
   EXPECT_EQ(layer.convolve(adj, Variable(Tensor::zeros({2, 2})), {}).shape(), (Shape{2, 3}));
@@ -106,7 +111,7 @@ TEST(LayersRefusals, InputsOfNodeLayers) {
 
 // Weights are of a graph's edges, and padded blocks have as many edges as their fan-outs allow.
 TEST(LayersRefusals, BlocksOfWeightedGraphsAreNotPadded) {
-  const Adjacency adj({2, 2, Tensor::from<std::int64_t>({0, 1, 2}), Tensor::from<std::int32_t>({1, 0})});
+  const Adjacency adj = two_nodes();
   Random random(1);
   const GcnConv layer(2, 3, random);
   EXPECT_TRUE(layer.can_be_padded(gcn_norm(adj), {}));

@@ -155,7 +155,7 @@ std::optional<std::int64_t> try_estimate(const NodeRun& run, const TrainOptions&
 }  // namespace
 
 std::string memory_warning(const NodeRun& run, const TrainOptions& options) {
-  // Of mini-batches, and of what has no small copy to measure.
+  // Sets of graphs and relations have no small copy to measure.
   if (options.task == TaskKind::kGraph || has_relations(options)) return {};
   const Device device = run.model.module->parameters().front().device();
   const MemoryRoom room = memory_room(device);
