@@ -201,6 +201,11 @@ TEST(TrainMemory, ErrorsSayWhatHoldsItAndWhatToTry) {
   EXPECT_NE(late.err.find("[memory] cpu is out of memory: 1.34 GiB requested, "), std::string::npos)
       << late.err;
   EXPECT_NE(late.err.find("(conv1.lin.weight)"), std::string::npos) << late.err;
+  const Result dry = train(dir, limit, "--features dense --hidden 1200000 --dry-run");
+  EXPECT_EQ(dry.code, 0) << dry.err;
+  EXPECT_NE(dry.out.find(" data, and an epoch is not known: two small graphs"), std::string::npos) << dry.out;
+  EXPECT_NE(dry.out.find("this may not fit: try --batch N, --hidden below 1200000"), std::string::npos)
+      << dry.out;
   // The estimate fits, with memory to spare on both sides.
   const Result warned = train(dir, limit, "--features dense --hidden 500000 --epochs 2");
   EXPECT_EQ(warned.code, 4) << warned.err;
@@ -245,7 +250,7 @@ TEST(TrainMemory, TooLittleAddressSpaceOrStackIsALine) {
 /// The estimate, divided by what three epochs hold.
 double estimate_over_held(Dataset data, const TrainOptions& options) {
   const NodeRun run = make_run(std::move(data), options, kCpu);
-  const auto estimate = static_cast<double>(estimate_step_bytes(run, options));
+  const auto estimate = static_cast<double>(estimate_step_bytes(run, options).value());
   const std::int64_t before = memory_stats(kCpu).current;
   Trainer trainer = make_trainer(run, {.epochs = 3});
   return estimate / static_cast<double>(trainer.fit().peak_bytes - before);

@@ -23,25 +23,31 @@ void estimate_memory(const Console& console, const NodeRun& run, const TrainOpti
                                      " data and parameters; steps over relations are not estimated");
   const MemoryRoom room = memory_room(device);
   const std::int64_t data = memory_stats(device).current;
-  const std::vector<double> all =
-      ranks
-          .all_gather(Tensor::from(
-              std::vector{static_cast<double>(data), static_cast<double>(estimate_step_bytes(run, options)),
-                          static_cast<double>(room.free), static_cast<double>(room.total)}))
-          .to_vector<double>();
+  const auto step = static_cast<double>(estimate_step_bytes(run, options).value_or(-1));
+  const std::vector<double> all = ranks
+                                      .all_gather(Tensor::from(std::vector{static_cast<double>(data), step,
+                                                                           static_cast<double>(room.free),
+                                                                           static_cast<double>(room.total)}))
+                                      .to_vector<double>();
   // The estimate is of a step over the whole graph, which is more than an evaluation and a mini-batch hold.
-  bool fits = true;
+  bool fits = true, known = true;
   for (std::size_t r = 0; 4 * r < all.size(); ++r) {
     const double of_data = all[4 * r], of_step = all[4 * r + 1], of_free = all[4 * r + 2];
-    console.say("memory", fmt::format("{}{} data + {}{} an epoch (estimated) = {}; {} of {} are free",
-                                      ranks.size() > 1 ? fmt::format("rank {}: ", r) : "",
-                                      format_bytes(of_data), run.model.mini_batches ? "at most " : "",
-                                      format_bytes(of_step), format_bytes(of_data + of_step),
-                                      format_bytes(of_free), format_bytes(all[4 * r + 3])));
+    const std::string of_epoch =
+        of_step < 0
+            ? ", and an epoch is not known: two small graphs that estimate it do not fit into cpu"
+            : fmt::format(" + {}{} an epoch (estimated) = {}", run.model.mini_batches ? "at most " : "",
+                          format_bytes(of_step), format_bytes(of_data + of_step));
+    console.say(
+        "memory",
+        fmt::format("{}{} data{}; {} of {} are free", ranks.size() > 1 ? fmt::format("rank {}: ", r) : "",
+                    format_bytes(of_data), of_epoch, format_bytes(of_free), format_bytes(all[4 * r + 3])));
     fits = fits && of_step < of_free;
+    known = known && of_step >= 0;
   }
-  if (!fits && !run.model.mini_batches)
-    console.say("", str("this will not fit: try ", memory_advice(options, device.is_cuda())));
+  if (run.model.mini_batches || (fits && (known || device.is_cuda()))) return;
+  console.say(
+      "", str("this ", fits ? "may" : "will", " not fit: try ", memory_advice(options, device.is_cuda())));
 }
 
 }  // namespace

@@ -121,9 +121,7 @@ double received_bytes(const NodeTask& task, const TrainOptions& o) {
   return rows * columns * static_cast<double>(size_of(activation_dtype(o.precision))) * kept;
 }
 
-}  // namespace
-
-std::int64_t estimate_step_bytes(const NodeRun& run, const TrainOptions& options) {
+std::int64_t extrapolate(const NodeRun& run, const TrainOptions& options) {
   const NodeTask& task = run.task;
   const double elements_per_node = std::max(static_cast<double>(widest(task, options)), mean_degree(task));
   const std::int64_t n =
@@ -139,20 +137,17 @@ std::int64_t estimate_step_bytes(const NodeRun& run, const TrainOptions& options
                                    received_bytes(task, options));
 }
 
-namespace {
+}  // namespace
 
-/// Nothing where not even the small graphs of the estimate fit into the host's memory.
-std::optional<std::int64_t> try_estimate(const NodeRun& run, const TrainOptions& options) {
+std::optional<std::int64_t> estimate_step_bytes(const NodeRun& run, const TrainOptions& options) {
   try {
-    return estimate_step_bytes(run, options);
+    return extrapolate(run, options);
   } catch (const OutOfMemory&) {
     return {};
   } catch (const std::bad_alloc&) {
     return {};
   }
 }
-
-}  // namespace
 
 std::string memory_warning(const NodeRun& run, const TrainOptions& options) {
   // Sets of graphs and relations have no small copy to measure.
@@ -165,7 +160,7 @@ std::string memory_warning(const NodeRun& run, const TrainOptions& options) {
        static_cast<double>(run.task.num_edges) * static_cast<double>(options.heads));
   if (most < static_cast<double>(room.free)) return {};
   const std::int64_t host_free = memory_room(kCpu).free;
-  const std::optional<std::int64_t> needed = try_estimate(run, options);
+  const std::optional<std::int64_t> needed = estimate_step_bytes(run, options);
   if (!needed)
     return str(
         "the memory of an epoch is not known: two small graphs that are trained to estimate it need "

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "train/task/node_model.h"
@@ -12,9 +13,9 @@ namespace rodeo {
 /// Estimated bytes of activations, gradients, Adam's moments and plans: all tensors of training beside the
 /// data and the parameters. Trains the same model for two epochs on the CPU on two small random graphs with
 /// the same features, labels and mean degree, and extrapolates their peak memory linearly to the size of the
-/// graph. docs/daily_use.md states the error. Takes milliseconds; resets the CPU's peak memory. Throws
-/// OutOfMemory or std::bad_alloc if the two runs do not fit into the host's memory.
-std::int64_t estimate_step_bytes(const NodeRun& run, const TrainOptions& options);
+/// graph. docs/daily_use.md states the error. Takes milliseconds; resets the CPU's peak memory. Nothing if
+/// the two runs do not fit into the host's memory.
+std::optional<std::int64_t> estimate_step_bytes(const NodeRun& run, const TrainOptions& options);
 
 /// A warning if training will probably not fit into the free memory of the data's device, or if the host
 /// lacks the memory to estimate it; else empty. Skips the estimate if there is plenty of memory.
