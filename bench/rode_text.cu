@@ -128,7 +128,7 @@ __global__ void __launch_bounds__(kThreads) block_kernel(const TextArgs args) {
   work.finish(false);
 }
 
-// The same grid and block over the residues.
+// The residues, with the grid and block of the kernel above.
 template <int kVec>
 __global__ void __launch_bounds__(kThreads) residue_kernel(const TextArgs args) {
   using TeamOf = Team<kVec, kBlock>;

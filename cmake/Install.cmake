@@ -19,7 +19,7 @@ file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/rodeo.h @ONLY CONTENT [[
 @includes@
 ]])
 
-# The same include paths for projects that use add_subdirectory(rodeo): symbolic links to the sources.
+# Symbolic links to the sources give projects that use add_subdirectory(rodeo) the installed include paths.
 file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/include/rodeo)
 foreach(folder core ops layers models datasets train)
   file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${folder} ${PROJECT_BINARY_DIR}/include/rodeo/${folder} SYMBOLIC)

@@ -141,7 +141,7 @@ struct Importer {
   std::string_view options;  // names of the options of this format, separated by blanks
   Dataset (*read)(const std::string& source, const ImportOptions& options);
   bool has_source = true;  // false: options name the files, `source` is empty
-  // Of formats that hold several node types: whether these do, and their reader.
+  // Whether files of the format hold several node types, and the reader of those. Null: they never do.
   bool (*is_hetero)(const std::string& source, const ImportOptions& options) = nullptr;
   HeteroDataset (*read_hetero)(const std::string& source, const ImportOptions& options) = nullptr;
 

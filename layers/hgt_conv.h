@@ -26,8 +26,8 @@ class HgtConv : public HeteroConvolution {
   };
   void register_linear(const std::string& name, TypedLinear& linear, std::int64_t in, Random& random,
                        Device device, DType dtype);
-  /// Of x [nodes, in] and the weight of its type, then [relations, heads, out / heads, out / heads] of each
-  /// relation: rows of the stack.
+  /// Projects x [nodes, in] by the weight of its type, then by [heads, out / heads, out / heads] of each
+  /// relation. The results are rows of the stack.
   GroupedProduct project_stack(const HeteroGraph& graph, const TypedLinear& linear,
                                const Variable& relation) const;
   Variable finish(const HeteroGraph& graph, const Variable& x, const Variable& attended) const;

@@ -15,8 +15,8 @@ struct AllRows {
   std::shared_ptr<const PeerRows> columns{};  // i32 [edges], cut as the rows are; null: all are in csr().col
 };
 
-/// Of a graph that is not sharded, what it holds. Of a sharded one, row pointers are gathered: 8 bytes a
-/// node, once, and kept with the graph.   adj [rows, nodes], no dtypes: only the pattern is read. The first
+/// The rows of the whole graph. Where the graph is sharded, row pointers are gathered once and kept with it:
+/// 8 bytes a node.   adj [rows, nodes], no dtypes: only the pattern is read. The first
 /// call for a sharded graph is a collective one. Deterministic. Throws Error as Communicator does.
 AllRows all_rows(const Adjacency& adj);
 

@@ -77,7 +77,7 @@ class HeteroGraph {
   /// on all. Exchanges nothing. Throws Error for a block or a shard, and for other numbers of nodes.
   HeteroGraph shard(std::vector<std::shared_ptr<const NodePartition>> nodes) const;
   bool is_sharded() const;
-  /// Of a shard: which rank has which nodes of type t.
+  /// Which rank has which nodes of type t. Throws Error unless is_sharded().
   const NodePartition& partition(int t) const;
   /// Whether every node is a destination.
   bool is_whole() const { return num_rows() == num_nodes(); }

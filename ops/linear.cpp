@@ -53,7 +53,7 @@ bool any_learns(const std::vector<Variable>& all) {
   return std::any_of(all.begin(), all.end(), [](const Variable& x) { return x.requires_grad(); });
 }
 
-/// Of parameters; undefined ones stay so.
+/// The values of parameters; undefined ones stay so.
 std::vector<Tensor> values_of(const std::vector<Variable>& all) {
   std::vector<Tensor> values;
   for (const Variable& x : all) values.push_back(x.defined() ? x.value() : Tensor());

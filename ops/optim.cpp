@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kMostRows = std::numeric_limits<std::int32_t>::max();
 
-/// Of AdamUpdate::g; checks its rows.
+/// The shape that AdamUpdate::g must have; checks its rows.
 Shape gradient_shape(const AdamUpdate& u) {
   const Tensor& rows = u.rows;
   if (!rows.defined()) return u.p.shape();

@@ -23,8 +23,7 @@ struct SpmmVariant {
   ///   "rode-small"  a thread block for each piece, up to a warp for each residual row
   ///   "rode-tiny"   a thread for each element of Y, all operands in shared memory; the plan is not used
   std::string_view name;
-  // Of kRode on CUDA: kernels and column tiles. Of kRodeTc where it runs its form for dense row blocks:
-  // these.
+  // Kernels and column tiles of kRode on CUDA, and of kRodeTc's form for dense row blocks.
   std::string launches;
 };
 /// "rode-small (teams: 1 tile of 8 lanes x 1 load)"

@@ -91,7 +91,7 @@ class Draws:
             self.compile = {os.path.relpath(entry["file"], ROOT): entry["command"] for entry in json.load(file)}
 
     def sources(self):
-        """Of each room, its files that the library is made of, and their text. Not those whose tests need mpirun or GPUs."""
+        """{path: text} of the files that the library is made of. Not those whose tests need mpirun or GPUs."""
         paths = [path for path in sorted(self.compile) if path.split("/")[0] in ROOMS and self.options.only in path and
                  not re.search(r"_main\.cpp$|_stub\.cpp$|^(ops|core)/cuda/|^core/comm/(mpi|nccl)_", path)]
         return {path: open(f"{ROOT}/{path}", encoding="utf-8").read() for path in paths}

@@ -196,7 +196,7 @@ MUTANTS = [
     ("layers/rgat_conv.cpp", "training() ? options_.attention_dropout : 0", "options_.attention_dropout", "LayersHetero*"),
     ("layers/sg_conv.cpp", "options_.cached && !x.is_sparse()", "!x.is_sparse()", "LayersGraph*"),
     ("models/hetero_model.cpp", "training() ? options_.dropout : 0", "options_.dropout", "ModelsHetero*"),
-    # Of drawn slips that no test had noticed
+    # Drawn slips that no test had noticed
     ("ops/cpu/combine.cpp", "op[i] = a >= b ||", "op[i] = a > b ||", "OpsNorm*"),
     ("ops/epilogue.cpp", "Activation::kElu && shape", "Activation::kElu || shape", "OpsSecondDerivatives*"),
     ("ops/spmm_variant.cpp", '    text += str("  ", problem);', "", "OpsSpmmVariant*"),

@@ -177,7 +177,7 @@ OF_TRAINING = [
     ("train/task/layerwise.cpp", "kEpoch = 0;  // training begins with epoch 1", "kEpoch = 1;  // training begins with epoch 1",
      "TrainSampledLogits*"),
     ("datasets/subgraph.cpp", "random_word(seed, 0, draw++)", "random_word(seed * 0, 0, draw++)", "DatasetsSubgraph*"),
-    # Of drawn slips that no test had noticed
+    # Drawn slips that no test had noticed
     ("datasets/graph_facts.cpp", "density >= (", "density > (", "DatasetsFacts*"),
     ("datasets/synthetic_hetero.cpp", "classes = options.classes < 0 ?", "classes = options.classes <= 0 ?", "DatasetsSynthetic*"),
     ("datasets/synthetic_hetero.cpp", '{"institute", 14751, true}', '{"institute", 14751, false}', "DatasetsSynthetic*"),

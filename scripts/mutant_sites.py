@@ -80,7 +80,7 @@ def code_only(text):
 
 
 def sites(text):
-    """Of each kind, the slips of a source: begin, end and what is there then."""
+    """{kind: [slip]} of a source. A slip: begin, end and what is there then."""
     code = code_only(text)
     found = {}
     for kind, pattern, new in SLIPS:

@@ -32,7 +32,7 @@ struct MiniBatchTraining {
   /// The matrix whose rows the model gathers; undefined with read_features.
   Tensor x = {};
   RowCache cache = {};  // of x
-  /// Of several node types: the matrices whose rows the model gathers, instead of x.
+  /// For several node types: the matrices whose rows the model gathers, instead of x.
   std::vector<Tensor> x_of_types = {};
 };
 

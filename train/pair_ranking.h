@@ -27,8 +27,8 @@ struct RelationPairs {
 struct PairRankingOptions {
   int column = kRankingAuc;  // of ranking_metrics(): the metric
   std::int64_t hits = 50;    // K of Hits@K
-  /// Of a graph with several: the edges of a set are sorted by relation, and so are its negatives. Empty:
-  /// one.
+  /// Relations that are predicted: the edges of a set are sorted by relation, and so are its negatives.
+  /// Empty: one.
   std::vector<RelationPairs> relations = {};
 };
 

@@ -28,7 +28,7 @@ class TextTable {
 std::string cell(double value);
 std::string cell(std::int64_t value);
 
-/// Of the row lengths.
+/// Statistics of the row lengths.
 struct RowStatistics {
   double mean = 0, deviation = 0;
   std::int64_t shortest = 0, longest = 0;

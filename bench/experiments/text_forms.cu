@@ -50,7 +50,8 @@ __global__ void __launch_bounds__(kThreads)
   if (lane == 0) count[row] = nonzeros;
 }
 
-// The same grid and block. All lanes read, through shared memory the first one writes.
+// A warp a row, with the grid and block of count_kernel. All lanes read; the first one writes through shared
+// memory.
 __global__ void __launch_bounds__(kThreads)
     fill_kernel(std::int64_t rows, std::int64_t cols, const float* x, const std::int64_t* row_ptr,
                 std::int32_t* col, float* weight) {

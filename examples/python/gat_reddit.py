@@ -38,7 +38,7 @@ def gib(count):
 
 
 def memory():
-    """Of tensors on the GPU at most; on the CPU of the process."""
+    """Peak memory: of tensors on the GPU, of the process on the CPU."""
     peak = torch.cuda.max_memory_allocated() if device == "cuda" else 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return gib(peak)
 

@@ -159,7 +159,7 @@ struct AttentionGradientInputs {
   std::vector<Sum> term;
 };
 
-/// Of one edge at a time, in one thread.
+/// The gradient of the scores, one edge at a time, in one thread.
 template <class T, class Scores>
 struct EdgeGradient {
   using Sum = Accumulator<T>;

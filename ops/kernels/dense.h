@@ -55,9 +55,9 @@ struct MatrixParts {
   MatrixParts(const Tensor& x) : parts{x} {}
   MatrixParts(std::vector<Tensor> all) : parts(std::move(all)) {}
   bool defined() const { return !parts.empty() && parts.front().defined(); }
-  /// Of each part.
+  /// The size of each part.
   std::int64_t dim(int i) const { return parts.front().dim(i); }
-  /// Of all parts.
+  /// Columns of all parts together.
   std::int64_t columns() const {
     return static_cast<std::int64_t>(parts.size()) * dim(parts.front().rank() - 1);
   }

@@ -38,7 +38,7 @@ struct DenseBlocks {
     RODEO_HOST_DEVICE constexpr int index() const {
       return ((warp * 4 + fragment) * 32 + lane) * 8 + element;
     }
-    /// As a bit of the step's words [warp][lane].
+    /// The element's bit among the step's words [warp][lane].
     RODEO_HOST_DEVICE constexpr int word() const { return warp * 32 + lane; }
     RODEO_HOST_DEVICE constexpr int bit() const { return fragment * 8 + element; }
   };

@@ -65,7 +65,7 @@ RowParts split_rows(std::int64_t rows, std::int64_t tiles, int blocks_per_multip
 
 /// Widths of the wgmma kernels of y = D(x) w: columns of y that a block computes.
 inline constexpr int kWgmmaWidths[] = {16, 48, 64, 128};
-/// The same where operands have several parts. Only dx has up to 64 columns then.
+/// Widths where operands have several parts. Only dx has up to 64 columns then.
 inline constexpr int kWgmmaWidthsOfParts[] = {64, 128};
 /// Widths of dw = D(x)^T dy. With a ReLU mask 128 alone: linear() calls it for more than 64 columns only.
 inline constexpr int kWgmmaTransposedWidths[] = {16, 48, 128};

@@ -126,7 +126,7 @@ def compare(title, network, size, epochs, device, beside):
             print(f"{title:42} {name:12} out of memory", flush=True)
     if len(times) == 2:
         print(f"{title:42} {'speedup':12} {times['PyG'] / times['rodeo.torch']:9.1f} x", flush=True)
-    # The same bits in a second run
+    # A second run has the bits of the first.
     results = []
     for _ in range(2):
         torch.manual_seed(2)

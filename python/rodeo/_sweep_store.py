@@ -98,7 +98,7 @@ class SweepStore:
                 raise ValueError(f"{self._path}: is of trials with {before}, and these have {now}: {_ANOTHER}")
 
     def _distribution(self, values):
-        """Of numbers a range, which may grow; with a logarithm if the largest is at least 20 times the least."""
+        """A range for numbers, which may grow; with a logarithm if the largest is at least 20 times the least."""
         distributions = self._optuna.distributions
         if any(isinstance(value, (str, bool)) for value in values):
             return distributions.CategoricalDistribution(list(dict.fromkeys(values)))

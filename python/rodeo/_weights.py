@@ -19,7 +19,7 @@ def scales_of(description):
 
 
 def task_of(description):
-    """As rodeo.train's argument has it: "regression" where labels of nodes are numbers."""
+    """The argument `task` of rodeo.train: "regression" where labels of nodes are numbers."""
     task = description["model"].get("task", "node")
     return "regression" if task == "node" and description.get("regression") else task
 
@@ -59,7 +59,7 @@ class Model:
         return 1 / (1 + np.exp(-logits)) if self.description.get("multi_label") else softmax(logits)
 
     def score(self, data: Any, pairs: Any, relation: Any = None) -> np.ndarray:
-        """Of task link: f32 [pairs], the logit that there is an edge. pairs: integers [2, pairs].
+        """For task link: f32 [pairs], the logit that there is an edge. pairs: integers [2, pairs].
 
         relation: of a HeteroGraph, a name or (source type, name, target type); may be left out where one relation is predicted.
         Pairs are then ids within its types.

@@ -155,7 +155,7 @@ class Dataset:
 
     def with_labels(self, y: Any, train_mask: Any = None, val_mask: Any = None, test_mask: Any = None,
                     num_classes: Optional[int] = None) -> "Dataset":
-        """The same graph and features, without copies, with other labels of nodes and another split."""
+        """This graph and its features, without copies, with other labels of nodes and another split."""
         arrays = {name: array for name, array in self.arrays().items() if name not in ("y", "train", "val", "test")}
         classes = _labels(y, self.num_nodes, num_classes, arrays)
         _split(arrays, self.num_nodes, {"train": train_mask, "val": val_mask, "test": test_mask})

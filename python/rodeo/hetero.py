@@ -119,7 +119,7 @@ class HeteroGraph:
 
     @property
     def num_features(self) -> int:
-        """Of the target type."""
+        """Features of the target type."""
         return self.nodes().num_features
 
     @property
@@ -159,7 +159,7 @@ def _nodes(kind, given):
 
 
 def _relation(relation, ids, types, places):
-    """As rodeo._core takes it."""
+    """A relation in the form that rodeo._core takes."""
     if not isinstance(relation, tuple) or len(relation) != 3:
         raise ValueError(f"[dataset] a relation is (source type, name, target type), got {relation!r}")
     source, name, end = relation

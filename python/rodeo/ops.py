@@ -176,17 +176,17 @@ def segment_sum(x: Array, offsets: Array, *, out: Optional[Array] = None) -> Arr
 
 
 def segment_mean(x: Array, offsets: Array, *, out: Optional[Array] = None) -> Array:
-    """As segment_sum, the mean of the rows."""
+    """The mean of the rows of each segment, with the arguments of segment_sum."""
     return _segment("mean", x, offsets, out)
 
 
 def segment_max(x: Array, offsets: Array, *, out: Optional[Array] = None) -> Array:
-    """As segment_sum, the maximum of each column; NaN where a row is."""
+    """The maximum of each column of a segment, with the arguments of segment_sum; NaN where a row is."""
     return _segment("max", x, offsets, out)
 
 
 def segment_min(x: Array, offsets: Array, *, out: Optional[Array] = None) -> Array:
-    """As segment_sum, the minimum of each column; NaN where a row is."""
+    """The minimum of each column of a segment, with the arguments of segment_sum; NaN where a row is."""
     return _segment("min", x, offsets, out)
 
 

@@ -65,7 +65,7 @@ class TrainResult:
         return _weights.classes_of(self.logits, self.description)
 
     def score(self, pairs: Any, relation: Any = None) -> np.ndarray:
-        """Of task link: float32 [pairs], the logit that there is an edge. pairs: integers [2, pairs]: sources, targets.
+        """For task link: float32 [pairs], the logit that there is an edge. pairs: integers [2, pairs]: sources, targets.
         relation: of a HeteroGraph, by its name or types and name, where several are predicted; pairs are ids within its types.
 
         Messages pass over all edges of the dataset, as in rodeo_predict: also over those of validation and test.

@@ -108,7 +108,7 @@ def test_layers_without_edges(name, nodes, device):
 
 
 class CudaArray:
-    """As arrays of CuPy and Numba are: __cuda_array_interface__ alone."""
+    """An array as CuPy and Numba have it: __cuda_array_interface__ alone."""
 
     def __init__(self, tensor, **changes):
         self.tensor, self.shape = tensor, tuple(tensor.shape)

@@ -84,7 +84,7 @@ TEST_P(DatasetsToGraph, RowsAreDestinationsAndWeightsFollow) {
   g = to_graph(d, device(), {.symmetrize = true, .self_loops = SelfLoops::kAdd});
   EXPECT_EQ(row_ptr(g), (Ids{0, 3, 6, 7, 10}));
   EXPECT_EQ(columns(g), (std::vector<std::int32_t>{0, 1, 3, 0, 1, 3, 2, 0, 1, 3}));
-  // Of the duplicates 0 -> 1 and reverse of 1 -> 0, the one from the edge list is kept.
+  // 0 -> 1 stands in the edge list and is the reverse of 1 -> 0: the one from the list is kept.
   EXPECT_EQ(floats(g.weight), (std::vector<float>{1, 10, 30, 1, 1, 31, 1, 30, 31, 1}));
 }
 

@@ -115,7 +115,7 @@ TEST(DatasetsFeatureFile, ManyReadingsAtOnceAndSomeDropped) {
   }
 }
 
-// As NumPy writes bf16.
+// NumPy writes bf16 as such bits.
 TEST(DatasetsFeatureFile, BitsOfBf16AreReadToo) {
   const TempDir dir;
   const Tensor x = some({40, 6}, DType::kBF16);

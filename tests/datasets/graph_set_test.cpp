@@ -155,7 +155,7 @@ TEST(DatasetsGraphSet, TuImporter) {
   EXPECT_NE(error().find("expected one data set"), std::string::npos);
 }
 
-// As the repositories of DGCNN and GIN have them.
+// The repositories of DGCNN and GIN have such files.
 TEST(DatasetsGraphSet, OneTextFile) {
   const TempDir dir;
   const std::string path = dir / "T.txt";

@@ -51,7 +51,7 @@ TEST(DatasetsRabbitOrder, ShuffledCommunitiesComeTogether) {
   EXPECT_LT(near_edges(shuffled, 100), 0.06);
   EXPECT_GT(near_edges(rabbit, 100), 12 * near_edges(shuffled, 100));
   EXPECT_LT(mean_distance(rabbit), mean_distance(shuffled) / 5);
-  // As small as in the original order.
+  // Distances are as small as in the original order.
   const Dataset made = communities(false);
   EXPECT_LT(mean_distance(rabbit), 1.2 * mean_distance(made));
   // Other orders do not recover the communities.

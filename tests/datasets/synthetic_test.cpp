@@ -317,7 +317,7 @@ TEST(DatasetsSynthetic, SizesOfSeveralTypesHaveLimits) {
                "--classes must be in [1, 759], got 760");
 }
 
-// As published: mag has features of papers alone, and IGB-H of all types.
+// The published graphs: mag has features of papers alone, and IGB-H of all types.
 TEST(DatasetsSynthetic, TypesAndRelationsOfThePresets) {
   const auto names = [](const char* preset) {
     const HeteroDataset d = synthesize_hetero({.preset = preset, .nodes = 4000, .features = 2, .classes = 3});

@@ -13,7 +13,7 @@ struct Seed {
   std::vector<test::ChecksumBlock> checksums;  // of its metadata; none in the oldest format of HDF5
 };
 
-/// The same on every call. `folder` is used for temporary files.
+/// Every call returns the same seeds. `folder` is used for temporary files.
 std::vector<Seed> seeds(const std::string& folder);
 
 }  // namespace rodeo::fuzz

@@ -107,7 +107,7 @@ std::string weights_input(std::uint64_t seed, std::uint64_t number) {
   return mutate_safetensors(checkpoint_files().at("best.safetensors"), draws);
 }
 
-/// As rodeo_predict reads them.
+/// Reads weights as rodeo_predict does.
 void weights(const std::string& input, std::uint64_t, const std::string& folder) {
   const std::string path = folder + "/w.safetensors";
   put(path, input);
@@ -141,7 +141,7 @@ void checkpoint(const std::string& input, std::uint64_t number, const std::strin
   train(options);
 }
 
-/// As weights hold it.
+/// The text of the model options that weights hold.
 const std::string& model_text() {
   static const std::string text = [] {
     std::vector<Setting> settings = settings_of(options_of("run", 2));

@@ -34,7 +34,7 @@ Results run(const Adjacency& adj, const std::vector<Tensor>& in, const Tensor& d
   return {y.value(), s.grad(), t.grad(), x.grad()};
 }
 
-/// The same in float64, as the formulas stand, and what rounding is relative to.
+/// Results in float64, as the formulas stand, and what rounding is relative to.
 struct Reference {
   std::vector<double> value[4], scale[4];
 };

@@ -252,7 +252,7 @@ TEST_P(OpsConvert, TransposesUnsortedRows) {
   EXPECT_EQ(transpose(adj).edge_ids.to_vector<std::int64_t>(), (std::vector<std::int64_t>{3, 4, 0, 2, 1}));
   EXPECT_ERROR(add_self_loops(adj),
                "[add_self_loops] row 0 is not sorted by column: build the graph by coo_to_csr");
-  // The same edges, from an unsorted list: sorted, symmetrised and without duplicates.
+  // An unsorted list of these edges becomes sorted, symmetrised and free of duplicates.
   const Adjacency both =
       coo_to_csr(Tensor::from(std::vector<std::int64_t>{2, 0, 0, 0}, device()),
                  Tensor::from(std::vector<std::int64_t>{0, 2, 1, 1}, device()), 3, 3, {.symmetrize = true})

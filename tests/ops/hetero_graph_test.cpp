@@ -10,7 +10,8 @@
 namespace rodeo::test {
 namespace {
 
-/// Of the relations with edges of small_hetero_graph(): paper is the source of two and the target of two.
+/// Numbers of the relations of small_hetero_graph() that have edges: paper is the source and the target of
+/// two.
 constexpr NodeNumbers kSources[] = {{0, 1}, {5, 2}, {6, 2}}, kTargets[] = {{0, 2}, {1, 2}, {8, 1}};
 
 std::int64_t number_of(const NodeNumbers& numbers, std::int64_t node) {

@@ -79,7 +79,7 @@ TEST_P(OpsNegativeEdges, AreUniform) {
     }
 }
 
-// As of a relation between two node types.
+// A relation between two node types draws from such ranges.
 TEST_P(OpsNegativeEdges, StayInTheirRanges) {
   const PairRange range{.first_src = 2, .num_src = 3, .first_dst = 5, .num_dst = 4};
   const auto in_range = [](auto i, auto j) { return i >= 2 && i < 5 && j >= 5 && j < 9; };

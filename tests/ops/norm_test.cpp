@@ -20,7 +20,7 @@ struct Moments {
   double mean = 0, var = 0;  // divisor: the number of values
 };
 
-/// Of x[begin + k * step], k < count.
+/// Moments of x[begin + k * step], k < count.
 Moments moments(const std::vector<double>& x, std::int64_t begin, std::int64_t step, std::int64_t count) {
   Moments out;
   for (std::int64_t k = 0; k < count; ++k) out.mean += x[begin + k * step] / static_cast<double>(count);

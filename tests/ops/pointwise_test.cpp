@@ -126,7 +126,7 @@ TEST_P(OpsPointwise, Gradients) {
                            {random_variable({5, 3}, device(), 1), random_variable({5, 3}, device(), 2)}));
   EXPECT_TRUE(
       gradients_ok([](const auto& in) { return mul(in[0], in[0]); }, {random_variable({5, 3}, device())}));
-  // Of one factor alone.
+  // One factor alone has a gradient.
   const Variable x = random_variable({4}, device(), 1),
                  constant(random_tensor({4}, DType::kF64, device(), 2));
   mul(constant, x).backward(Tensor::full({4}, 1, DType::kF64, device()));

@@ -42,7 +42,7 @@ TEST(OpsRodePlan, PiecesAtTheEdges) {
 TEST(OpsRodePlan, TheLastPieceTakesARestThatIsShorterThanABlock) {
   for (const auto& [remaining, length] : {std::pair{32, 32}, {512, 512}, {543, 543}, {544, 512}, {1055, 512}})
     EXPECT_EQ(RodePlan::length_of_piece(remaining, {RodePlan::kSplit}), length) << remaining;
-  // Of 2048 + 7 nonzeros 256 are whole blocks; residual rows have up to 31.
+  // 2048 + 7 nonzeros have 256 whole blocks; residual rows have up to 31 nonzeros.
   EXPECT_EQ(RodePlan::longest_rank({2048, 8}), 256);
   EXPECT_EQ(RodePlan::longest_rank({512, 32}), 31);
 }

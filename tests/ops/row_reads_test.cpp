@@ -74,7 +74,7 @@ TEST_P(OpsRowReads, NothingIsKeptWhereNothingIsRecorded) {
   EXPECT_FALSE(reads.gradient().g.defined());
 }
 
-// As much for a table of a million rows as for one of a thousand.
+// A table of a million rows takes as much as one of a thousand.
 TEST_P(OpsRowReads, MemoryIsOfTheRowsThatAreRead) {
   const auto bytes = [&](std::int64_t rows) {
     RowReads reads(table(rows, DType::kF32, device()));

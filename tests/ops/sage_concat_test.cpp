@@ -26,7 +26,7 @@ Adjacency block() {
   return graph_with_lengths({0, 3, 1, 40, 8, 0, 17}, 30);
 }
 
-// The same two halves as spmm() and the rows of x, to the bit.
+// The halves are spmm() and the rows of x, to the bit.
 TEST_P(OpsSageConcat, IsSpmmBesideTheRowsOfX) {
   const Adjacency adj = block().to(device());
   for (const Reduce reduce : {Reduce::kSum, Reduce::kMean, Reduce::kMax})

@@ -81,7 +81,7 @@ const std::vector<SparseCase>& segment_cases() {
     add("rows_of_an_interval", std::vector<std::int64_t>(40, 256));
     add("hubs_side_by_side", {0, 300000, 0, 0, 300001, 1, 255, 299999, 0});
     for (const std::int64_t edges : {31, 32, 33, 1023, 1024, 1025, 1279, 1280, 1281}) add("one_row", {edges});
-    // Of SpmvTiles: rows just under, at and over what is cut, cuts at every place of a tile.
+    // Cases of SpmvTiles: rows just under, at and over what is cut, cuts at every place of a tile.
     constexpr SpmvTileSize kSize{SpmvTileSize::kMany};
     constexpr std::int64_t kFew = SpmvTileSize::kFew, kLong = kSize.long_row(), kStride = kSize.stride();
     for (const std::int64_t length :

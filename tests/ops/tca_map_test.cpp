@@ -27,7 +27,7 @@ class Buffer {
  public:
   using Map = tca::Map<kElementBytes, kBlocks>;
 
-  // As TcaOperands::store does. The 128 bytes that the lanes write at once are in different banks.
+  // Stores as TcaOperands::store does. The 128 bytes that the lanes write at once are in different banks.
   void gather() {
     for (int member = 0; member < kBlocks; ++member)
       for (int part = 0; part < 2; ++part)
@@ -114,7 +114,7 @@ void check_row() {
     for (int n = 0; n < 8 * kBlocks; ++n) want += x(n, column) * weight(n);
     EXPECT_EQ(sum, want) << "column " << column << ", warps " << kBlocks;
   }
-  // As many as the paper's cost model has for a row of so many nonzeros.
+  // The paper's cost model has this number for a row of so many nonzeros.
   EXPECT_EQ(std::ssize(products), TcaPlan::mmas(8 * kBlocks, Map::kColumns));
 }
 

@@ -111,7 +111,7 @@ std::vector<Tensor> forward_and_backward(const Adjacency& adj, const Product& pr
   return out;
 }
 
-/// Of the gradients of the last operands, which are of parameters: the sums over ranks.
+/// Sums the gradients of the last operands, which are parameters, over ranks.
 void sum_over_ranks(std::vector<Tensor>& results, std::size_t parameters) {
   for (std::size_t i = results.size() - parameters; i < results.size(); ++i) ranks().all_reduce(results[i]);
 }

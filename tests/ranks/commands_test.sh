@@ -123,7 +123,7 @@ grep -q "attention of 8 heads of 8 columns, f32: " out.txt || fail "no choice fo
 "$bin/rodeo_train" --model gcn --dataset g.h5 --device "$device" --epochs 2 --aggregation halo > out.txt
 grep -q -- "--aggregation halo says what several ranks exchange, and this is one" out.txt || fail "no warning: $(cat out.txt)"
 
-# The same ranks give the same bits, 20 times.
+# Runs on 4 ranks give the same bits, 20 times.
 for run in {1..20}; do
   train --epochs 3 --ranks 4 --export bits.$run.safetensors
   cmp bits.1.safetensors bits.$run.safetensors || fail "other bits in run $run"

@@ -37,7 +37,7 @@ Tensor input(const Shape& shape, DType dtype, int rank, int seed = 0) {
   return x;
 }
 
-/// The same on the device of the tests.
+/// The rank's input on the device of the tests.
 Tensor own_input(const Shape& shape, DType dtype, int seed = 0) {
   return input(shape, dtype, ranks().rank(), seed).to(device()).clone();
 }

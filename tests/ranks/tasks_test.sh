@@ -21,7 +21,7 @@ graphs --model gin --fold 0 --epochs 8 --ranks 2 --checkpoint c --resume --expor
 cmp whole.safetensors rest.safetensors || fail "other bits after resuming with the same number of ranks"
 graphs --model gin --fold 0 --epochs 8 --checkpoint c1 --resume
 
-# The same ranks give the same bits.
+# Runs on 4 ranks give the same bits.
 for run in {1..5}; do
   graphs --model gin --fold 0 --epochs 2 --ranks 4 --export bits.$run.safetensors
   cmp bits.1.safetensors bits.$run.safetensors || fail "other bits in run $run"

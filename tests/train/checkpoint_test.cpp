@@ -163,7 +163,7 @@ TEST(TrainCheckpoint, AFailedSaveLosesNothing) {
   EXPECT_EQ(dir.size(), 1u);
 }
 
-// As a child of a killed run does, which has not executed its program yet.
+// A child of a killed run, which has not executed its program yet, holds such a lock.
 TEST(TrainCheckpoint, ALockThatIsSoonReleasedIsAwaited) {
   const TempDir dir;
   const int other = ::open((dir / "").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -44,7 +44,7 @@ TEST(TrainClassReport, ScoresAndMeans) {
   EXPECT_EQ(report.weighted.nodes, 6);
 }
 
-// As micro-F1 counts: above a probability of a half. A NaN is below it.
+// Micro-F1 counts labels above a probability of a half. A NaN is below it.
 TEST(TrainClassReport, ALogitOfZeroPredictsNoLabel) {
   const ClassReport report =
       report_classes(Tensor::from(std::vector<float>{1e-6F, 0, -1e-6F, NAN}, {4, 1}),

@@ -191,7 +191,7 @@ TEST(TrainPairBatches, LeaveOutTheEdgesOfABatch) {
   EXPECT_EQ(left.adj.csr().col.to_vector<std::int32_t>(), (std::vector<std::int32_t>{1, 1}));
   EXPECT_EQ(left.edge_ids.to_vector<std::int64_t>(), (std::vector<std::int64_t>{40, 43}));
   EXPECT_EQ(without_edges(block, {{0, 9, 5}}).adj.num_edges(), 4);
-  // Of two relations, whose second begins with edge 41, one has an edge 5 <- 9.
+  // One of two relations has an edge 5 <- 9; the second begins with edge 41.
   EXPECT_EQ(without_edges(block, {{0, 5, 9}, {1, 5, 7}}, {0, 41}).adj.num_edges(), 4);
   EXPECT_EQ(without_edges(block, {{0, 5, 7}, {1, 5, 9}}, {0, 41}).edge_ids.to_vector<std::int64_t>(),
             (std::vector<std::int64_t>{42, 43}));

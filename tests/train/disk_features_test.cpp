@@ -115,7 +115,7 @@ TEST_P(TrainDiskFeatures, RowsOutsideAndCachesOfOthersAreNamed) {
                str("[disk_features] the cache is not one of [400, 24] f32 on ", device()));
 }
 
-// Of the losses, and of exact or sampled evaluations.
+// Losses and evaluations, exact or sampled, have the same bits.
 TEST_P(TrainDiskFeatures, EveryPlaceGivesTheSameBits) {
   for (const char* model : {"sage", "gcn", "gat"})
     for (const bool sampled : {false, true}) {

@@ -64,7 +64,7 @@ TrainOptions with(std::string_view model, FeatureForm form) {
   return options;
 }
 
-// The same masks and the same sums: losses differ in the last bits alone.
+// Masks and sums are equal: losses differ in the last bits alone.
 TEST_P(TrainFeatures, BothFormsTrainAlike) {
   for (const std::string_view model : {"gcn", "gat", "gatv2", "transformer", "sage", "appnp"}) {
     SCOPED_TRACE(model);

@@ -374,7 +374,7 @@ TEST(TrainGraphFiles, WeightsPredictTheClassOfEachGraph) {
   EXPECT_TRUE(text.starts_with("graph,class\n0,")) << text;
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 61);
 
-  // Of numbers, a column for each target.
+  // Regression has a column for each target.
   const Dataset numbers = graphs_with_targets();
   save_dataset(numbers, dir / "g.h5");
   EXPECT_TRUE(same_bits(load_dataset(dir / "g.h5").graph_label, numbers.graph_label));
@@ -384,7 +384,7 @@ TEST(TrainGraphFiles, WeightsPredictTheClassOfEachGraph) {
   EXPECT_TRUE(values.starts_with("graph,value_0,value_1\n0,")) << values;
   EXPECT_EQ(std::count(values.begin(), values.end(), '\n'), 121);
 
-  // Of tasks, those that a graph has.
+  // With several tasks `class` lists those that a graph has.
   save_dataset(graphs_with_tasks(), dir / "g.h5");
   recorded(graphs_with_tasks(), options);
   wanted.probabilities = true;

@@ -151,7 +151,7 @@ TEST_P(TrainHeteroTask, BatchesLearnTheSameInEveryRun) {
   }
 }
 
-// Of trainable rows a step updates those that its batch reads.
+// A step updates the trainable rows that its batch reads.
 TEST(TrainHeteroRows, AreLazyInMiniBatches) {
   for (const std::int64_t batch : {0, 64}) {
     TrainOptions options = node_options("rgcn", 1);

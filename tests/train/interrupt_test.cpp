@@ -25,8 +25,8 @@ using test::TempDir;
 using test::wait_for;
 constexpr std::size_t kLimit = 10'000'000;
 
-/// As a shell in front of a person starts it. One in the background has SIGINT ignored, by who comes after it
-/// too.
+/// Runs with SIGINT as a shell in the foreground leaves it. In the background it is ignored, and children
+/// inherit that.
 class TrainInterrupt : public testing::Test {
  protected:
   static void SetUpTestSuite() {

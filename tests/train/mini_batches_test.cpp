@@ -62,7 +62,7 @@ TEST_P(TrainMiniBatches, OneBatchOfAllNeighboursIsFullBatchTraining) {
     EXPECT_NEAR(batch.losses[i], whole.losses[i], 1e-4 * whole.losses[0]) << i;
 }
 
-// The same for the models whose layers are those of a trunk. A residual makes both runs use it.
+// Models whose layers are those of a trunk. A residual makes both runs use it.
 TEST_P(TrainMiniBatches, AllNeighboursOfATrunkAreTheWholeGraph) {
   for (const char* model : {"gcn", "gat", "gatv2", "transformer", "gin", "sage"}) {
     const auto of = [&](std::int64_t batch, const std::string& fanout) {

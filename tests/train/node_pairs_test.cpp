@@ -20,7 +20,7 @@ Dataset nodes(std::int64_t count) {
 }
 
 struct TrainNodePairs : testing::Test {
-  /// As "source target" a pair.
+  /// The pairs that are read, each as "source target".
   std::string read(const std::string& text) const {
     write_file(path, text);
     const NodePairs pairs = read_node_pairs(path, shop);

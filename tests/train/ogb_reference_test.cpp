@@ -86,7 +86,7 @@ TEST_P(TrainOgbReference, RanksOfLinks) {
   }
 }
 
-// As ogbl-citation2: each positive has 90 negatives of its own. Training and validation sets of one pair
+// ogbl-citation2's way: each positive has 90 negatives of its own. Training and validation sets of one pair
 // each.
 TEST_P(TrainOgbReference, RanksAmongNegativesOfEachLink) {
   const Tensor positive = at("links", "positive"), lists = at("links", "lists");

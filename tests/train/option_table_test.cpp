@@ -79,7 +79,7 @@ TEST(TrainOptionTable, OptionsOfOneRunAreNotOfSeveral) {
   EXPECT_EQ(checked, 9);
 }
 
-// As if the version that wrote the checkpoint had not had the option.
+// The version that wrote such a checkpoint did not have the option.
 TEST(TrainOptionTable, ANewOptionHasItsDefaultInOldCheckpoints) {
   const auto without = [](const TrainOptions& options, std::string_view name) {
     std::vector<Setting> settings = settings_of(options);

@@ -220,7 +220,7 @@ TEST(TrainPredict, ScoresAreThoseOfTraining) {
     EXPECT_NE(text.find(score + " on 60 test nodes"), std::string::npos) << score << "\n" << text;
     EXPECT_EQ(text.find("written"), std::string::npos);
 
-    // Of another dataset the masks of its file are scored.
+    // Another dataset is scored by the masks of its file.
     data.name = "two";
     save_dataset(data, of.dataset);
     EXPECT_NE(predict_text(of).find(" on 50 test nodes"), std::string::npos);

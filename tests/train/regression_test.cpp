@@ -48,7 +48,7 @@ struct Errors {
   double squares = 0, absolutes = 0, variance = 0;
 };
 
-/// Of the known targets of a set, by definition.
+/// Errors of the known targets of a set, by definition.
 Errors errors_of(const std::vector<double>& predicted, const std::vector<float>& y,
                  const std::vector<std::int64_t>& nodes) {
   Errors out;

@@ -72,7 +72,7 @@ TEST_P(TrainReorder, PredictionsComeBackInTheFilesOrder) {
       const TrainOptions options = steady(model, order);
       const Trained other = train(make_run(data, options, device()), options);
       EXPECT_NE(other.task.order.to_vector<std::int64_t>().front(), 0);
-      // The same sums in another order: rounding apart.
+      // Sums are equal but for their order: rounding apart.
       EXPECT_TRUE(test::near(other.logits, test::doubles(plain.logits), 1e-3, 1e-3));
       EXPECT_NEAR(other.summary.last.test, plain.summary.last.test, 0.03);
       EXPECT_NEAR(other.summary.last.val_loss, plain.summary.last.val_loss, 1e-3);

@@ -33,7 +33,7 @@ SafeTensors weights() {
   return pack_weights({}, info);
 }
 
-/// Of a run after `epoch` epochs, with an optimizer of no parameters.
+/// The state of a run after `epoch` epochs, with an optimizer of no parameters.
 RunState state_after(int epoch) {
   RunState state;
   state.trainer.epoch = epoch;

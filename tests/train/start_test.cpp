@@ -70,7 +70,7 @@ class TrainStart : public testing::Test {
   TempDir dir_;
 };
 
-// Of libraries that a program cannot start without, the loader speaks.
+// The loader reports a library that a program cannot start without.
 TEST_F(TrainStart, ALibraryThatIsNeededIsNamedByTheLoader) {
   const std::string list = dir_ / "needed";
   ASSERT_EQ(std::system(str("ldd '", test::command("train_gcn"), "' >'", list, "'").c_str()), 0);

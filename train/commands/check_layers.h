@@ -34,7 +34,7 @@ struct LayerTask {
   std::uint64_t seed = 0;  // of the parameters and the mask
 
   std::int64_t in() const { return x.dim(1); }
-  /// Of masks, which are fixed.
+  /// The key of dropout masks, which are fixed.
   RandomKey key() const { return {seed, 1}; }
 };
 

@@ -241,7 +241,7 @@ void RunBoard::work(const TrainOne& train) {
       RunResult result = train(i);
       const bool stopped = result.summary.stopped;
       add(i, std::move(result));
-      // Of several ranks, another one may have got the signal.
+      // With several ranks another one may have got the signal.
       if (stopped) throw Interrupted{signal() != 0 ? signal() : SIGINT};
     } catch (...) {
       const std::lock_guard lock(mutex_);

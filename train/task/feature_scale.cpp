@@ -216,7 +216,7 @@ FeatureScale make_feature_scale(const Dataset& dataset, const std::string& file,
         wanted[static_cast<std::size_t>(row)] = true;
     }
     const FeatureRows values{sparse ? dense_features(dataset) : from.x, file};
-    // Of a file that all would read, the first rank reads it for them.
+    // The first rank reads a file that all would read.
     const bool of_first = !own && !values.x.defined() && ranks.size() > 1;
     ColumnSums sums(columns);
     if (!of_first || ranks.rank() == 0) sums = sum_columns(values, rows, columns, wanted);

@@ -23,7 +23,7 @@ struct LinkRelation {
   /// ranks on every one the whole graph. What has no negative.
   Adjacency graph;
   PairRange among = {};  // what negatives are drawn from
-  /// Of mini-batches: where an edge is left out; of an undirected split, in both directions.
+  /// For mini-batches: where an edge is left out; in both directions where the split is undirected.
   std::vector<PairMessages> messages = {{}};
 };
 

@@ -36,7 +36,7 @@ struct NodeTask {
   bool features_on_host = false;      // x is page-locked host memory (core/page_locked.h)
   /// Features that stay in the file; x has no rows then.
   std::shared_ptr<DiskFeatures> disk_features;
-  /// Of features that are cut among ranks: x has this rank's rows. Null: x has all rows.
+  /// How features are cut among ranks: x has this rank's rows. Null: x has all rows.
   std::shared_ptr<const NodePartition> feature_rows;
   std::string places;                    // of mini-batches: where graph and features are; else empty
   std::string features;                  // describes x: "dense, 2708 x 1433"

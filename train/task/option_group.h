@@ -61,7 +61,7 @@ class OptionGroup {
     return table_.back();
   }
 
-  /// The same table under another heading.
+  /// This table under another heading.
   OptionGroup under(std::string_view heading) const { return {table_, heading, defaults_}; }
 
   template <class Field>

@@ -132,7 +132,7 @@ bool has_room(std::int64_t bytes, Device device) {
   return static_cast<double>(bytes) < kShare * static_cast<double>(memory_room(device).free);
 }
 
-/// Of an edge list, its sorted keys and the result. With values of edges, their positions, too.
+/// Bytes of an edge list, its sorted keys and the result. With values of edges, their positions, too.
 std::int64_t sorting_bytes(std::int64_t edges, bool values, bool undirected) {
   return edges * (values ? 72 : 40) * (undirected ? 2 : 1);
 }

@@ -94,7 +94,7 @@ struct Forward {
   }
 };
 
-/// The same sums over residual rows. The number of an item is its weight, negative where its score is not
+/// Forward sums over residual rows. The number of an item is its weight, negative where its score is not
 /// positive.
 template <class T_, int kLoads_>
 struct ForwardRows {

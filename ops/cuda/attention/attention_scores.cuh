@@ -68,8 +68,8 @@ struct Gatv2Score {
       negative_a.value[i] = slope * a.value[i];
     }
   }
-  /// Of the score by z in a walk of A^T. In a walk of A, which sums gradients of `a`, too: of LeakyReLU(z),
-  /// and its value.
+  /// Slopes of the score by z in a walk of A^T. A walk of A sums gradients of `a`, too: slopes of
+  /// LeakyReLU(z) and its values.
   struct Slopes {
     Sum slope[Tile::kValues], value[Tile::kValues];
   };

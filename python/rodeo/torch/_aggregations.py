@@ -27,7 +27,7 @@ def aggregate(handle, x, weight, name):
 
 
 def _softmax(handle, x, weight):
-    """Of each column alone."""
+    """The softmax of each column alone."""
     messages = calls.of_ends(handle, x, True)
     return _softmax_of_edges(handle, messages if weight is None else messages * weight.unsqueeze(1))
 

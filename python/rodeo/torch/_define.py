@@ -105,7 +105,7 @@ def define(schema, compute, fake, autocast=None, *, edge_inputs=(), edge_outputs
 
 
 class Places(NamedTuple):
-    """Of the arguments of an operator."""
+    """Where the arguments of an operator stand."""
 
     graph: bool     # whether the first one is the graph
     tensors: list

@@ -165,7 +165,7 @@ class _LazyGlorot(nn.LazyLinear):
 
 
 def _linear(inputs, outputs, bias, glorot=False):
-    """As PyG's Linear: the same draws from PyTorch's generator."""
+    """Draws from PyTorch's generator as PyG's Linear does."""
     if inputs == -1:
         return (_LazyGlorot if glorot else nn.LazyLinear)(outputs, bias=bias)
     return (_Glorot if glorot else nn.Linear)(inputs, outputs, bias=bias)
