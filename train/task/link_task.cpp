@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 #include <utility>
 
 #include "core/text.h"
 #include "datasets/reorder.h"
 #include "ops/all_gather.h"
 #include "ops/combine.h"
+#include "ops/peer_rows.h"
 #include "train/pair_batches.h"
 #include "train/pair_ranking.h"
 #include "train/task/counted.h"
@@ -39,37 +39,26 @@ class LinkModel : public Module {
 struct ScoredPairs {
   NodePairs pairs;
   PairCounts own, of_all;
-  std::vector<std::int64_t> positives, negatives;  // of each rank
-  std::int64_t first_negative = 0;                 // of the rank, among those of all ranks
+  std::shared_ptr<const NodePartition> positives, negatives;  // how ranks have them
 
   /// The rank's negatives from `begin` to `end` of those of all ranks.
   NodePairs drawn(std::int64_t begin, std::int64_t end) const {
-    begin += own.positives - first_negative, end += own.positives - first_negative;
-    return {pairs.src.slice(begin, end), pairs.dst.slice(begin, end)};
+    const std::int64_t shift = own.positives - negatives->first_row();
+    return {pairs.src.slice(begin + shift, end + shift), pairs.dst.slice(begin + shift, end + shift)};
   }
 };
-
-/// About equally many for each rank.
-std::vector<std::int64_t> cut_pairs(std::int64_t count, int ranks) {
-  std::vector<std::int64_t> out;
-  for (std::int64_t r = 0; r < ranks; ++r) out.push_back((r + 1) * count / ranks - r * count / ranks);
-  return out;
-}
 
 ScoredPairs scored_pairs(const NodePairs& positive, const NodePairs& negative, Device device,
                          const Communicator& ranks) {
   ScoredPairs out;
   out.of_all = {positive.src.numel(), negative.src.numel()};
-  const auto cut = [&](const NodePairs& pairs, std::vector<std::int64_t>& all, std::int64_t* first) {
-    all = cut_pairs(pairs.src.numel(), ranks.size());
-    const std::int64_t begin = std::accumulate(all.begin(), all.begin() + ranks.rank(), std::int64_t{0}),
-                       end = begin + all[static_cast<std::size_t>(ranks.rank())];
-    if (first) *first = begin;
+  const auto cut = [&](const NodePairs& pairs, std::shared_ptr<const NodePartition>& parts) {
+    parts = equal_parts(pairs.src.numel(), ranks);
+    const std::int64_t begin = parts->first_row(), end = begin + parts->num_rows();
     return NodePairs{pairs.src.slice(begin, end), pairs.dst.slice(begin, end),
                      pairs.relation.slice(begin, end)};
   };
-  const NodePairs edges = cut(positive, out.positives, nullptr),
-                  draws = cut(negative, out.negatives, &out.first_negative);
+  const NodePairs edges = cut(positive, out.positives), draws = cut(negative, out.negatives);
   out.pairs = {concat_rows(std::vector{edges.src, draws.src}).to(device),
                concat_rows(std::vector{edges.dst, draws.dst}).to(device),
                concat_rows(std::vector{edges.relation, draws.relation}).to(device)};
@@ -104,8 +93,8 @@ struct PairScores {
     for (const LinkRelation& relation : relations) {
       RandomKey key = random.next();
       const std::int64_t last = first + relation.split.train.src.numel(),
-                         begin = std::max(first, training.first_negative),
-                         end = std::min(last, training.first_negative + training.own.negatives);
+                         begin = std::max(first, training.negatives->first_row()),
+                         end = std::min(last, training.negatives->first_row() + training.own.negatives);
       key.first_row = begin - first;
       if (begin < end) negative_edges(relation.graph, key, training.drawn(begin, end), relation.among);
       first = last;
@@ -122,8 +111,8 @@ struct PairScores {
       if (ranks.size() == 1) {
         all.push_back(own);
       } else {
-        all.push_back(ranks.all_gather(own.slice(0, set.own.positives), set.positives));
-        all.push_back(ranks.all_gather(own.slice(set.own.positives, set.own.size()), set.negatives));
+        all.push_back(ranks.all_gather(own.slice(0, set.own.positives), set.positives->rows()));
+        all.push_back(ranks.all_gather(own.slice(set.own.positives, set.own.size()), set.negatives->rows()));
       }
     }
     return Variable(concat_rows(all));
