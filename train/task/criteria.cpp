@@ -114,7 +114,7 @@ void set_criterion(NodeRun& run, const TrainOptions& options) {
   parts.metrics = task.partition && of_all->metrics_are_means() ? build(own, options, weights, options.metric)
                                                                 : std::move(of_all);
   parts.criterion = parts.metrics;
-  if (model.training_rows) {  // the model predicts the training nodes alone
+  if (options.prune_rows) {  // the model predicts the training nodes alone
     const Tensor none = Tensor::zeros({0}, DType::kI64, task.label.device());
     parts.criterion = build({take(task.label, task.split.train),
                              {counted(task.split.train.numel(), task.label.device()), none, none},

@@ -34,9 +34,8 @@ struct NodeModel {
   std::shared_ptr<const MiniBatchTraining> mini_batches = {};  // with --batch
   std::vector<ParameterGroup> groups;                          // for the optimizer
   Adjacency adj;                                               // the graph of its SpMM and attention
-  bool training_rows = false;  // in training mode `predict` returns the training nodes alone, in their order
-  std::string text;            // "GCN, 2 layers, 16 hidden, dropout 0.5"
-  std::string algorithms;      // "spmm auto, precision fp32"
+  std::string text;                                            // "GCN, 2 layers, 16 hidden, dropout 0.5"
+  std::string algorithms;                                      // "spmm auto, precision fp32"
   /// The criteria; also source and forward where they are not those of `mini_batches` and `predict`.
   TrainerParts parts;
 

@@ -153,7 +153,6 @@ NodeModel make_model(const TrainOptions& options, const NodeTask& task, const Mo
       for (int i = 0; i < hidden; ++i) h = Features(trunk->evaluate_layer(i, read, h, initial));
       return h.dense();
     };
-  model.training_rows = options.prune_rows;
   if (options.batch > 0) {
     train_on_batches(model, *trunk, options, task, read);
   } else {
