@@ -143,15 +143,11 @@ void checkpoint(const std::string& input, std::uint64_t number, const std::strin
 
 /// The text of the model options that weights hold.
 const std::string& model_text() {
-  static const std::string text = [] {
-    std::vector<Setting> settings = settings_of(options_of("run", 2));
-    std::erase_if(settings, [](const Setting& setting) { return setting.role != OptionRole::kModel; });
-    return to_json(settings);
-  }();
+  static const std::string text = json_text(settings_of(options_of("run", 2), OptionRole::kModel));
   return text;
 }
 const std::string& settings_text() {
-  static const std::string text = to_json(settings_of(options_of("run", 2)), /*lines=*/true);
+  static const std::string text = json_text(settings_of(options_of("run", 2)), 2);
   return text;
 }
 

@@ -34,7 +34,7 @@ bool has(const std::vector<TrainOption>& table, std::string_view name) {
 TEST(TrainOptionTable, ANameIsThereOnce) {
   for_each_table([](const std::vector<TrainOption>& table) {
     std::set<std::string_view> names;
-    for (const CommandOption& option : command_options()) EXPECT_TRUE(names.insert(option.name).second);
+    for (const CommandOption& option : kCommandOptions) EXPECT_TRUE(names.insert(option.name).second);
     for (const TrainOption& row : table) EXPECT_TRUE(names.insert(row.name).second) << row.name;
   });
 }
@@ -50,7 +50,7 @@ TEST(TrainOptionTable, AnOptionIsOfItsTasks) {
 }
 
 TEST(TrainOptionTable, OptionsOfTheCommandLineAreNoSettings) {
-  for (const CommandOption& option : command_options())
+  for (const CommandOption& option : kCommandOptions)
     EXPECT_ERROR(read_settings(str("{\"", option.name, "\": true}"), "c.json"),
                  str("c.json: '", option.name, "' belongs on the command line"));
 }
@@ -82,9 +82,9 @@ TEST(TrainOptionTable, OptionsOfOneRunAreNotOfSeveral) {
 // The version that wrote such a checkpoint did not have the option.
 TEST(TrainOptionTable, ANewOptionHasItsDefaultInOldCheckpoints) {
   const auto without = [](const TrainOptions& options, std::string_view name) {
-    std::vector<Setting> settings = settings_of(options);
-    EXPECT_EQ(std::erase_if(settings, [&](const Setting& s) { return s.name == name; }), 1u);
-    return to_json(settings);
+    Json settings = settings_of(options);
+    EXPECT_EQ(settings.erase(std::string(name)), 1u);
+    return json_text(settings);
   };
   TrainOptions options = published_options("gcn");
   const std::string old = without(options, "label-smoothing");

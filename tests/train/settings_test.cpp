@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "tests/support/devices.h"
@@ -126,7 +125,7 @@ TEST(TrainSettings, BadConfigsAreNamed) {
 TEST(TrainSettings, ARunIsResumedWithItsOptions) {
   const std::string rule = ": a run is resumed with the options it began with";
   TrainOptions now = published_options("gcn");
-  nlohmann::ordered_json then = nlohmann::ordered_json::parse(to_json(settings_of(now)));
+  Json then = settings_of(now);
   const auto error = [&]() -> std::string {
     try {
       check_same_training(then.dump(), now, "w");

@@ -133,9 +133,8 @@ std::string format_summary(const NodeTask& task, const TrainSummary& summary) {
   table += row("peak memory", fmt::format("{} training, {} converting", format_bytes(summary.peak_bytes),
                                           format_bytes(task.convert_peak_bytes)));
   if (summary.best_epoch > 0)
-    table += row("test " + metric_name(task),
-                 fmt::format("{:.4f} at the best validation epoch, {} (val {:.4f})", summary.best.test,
-                             summary.best_epoch, summary.best.val));
+    table += row("test " + task.metric, fmt::format("{:.4f} at the best validation epoch, {} (val {:.4f})",
+                                                    summary.best.test, summary.best_epoch, summary.best.val));
   if (summary.evaluation_ms.count > 0 || summary.batch == 0)
     table += row("", fmt::format("{:.4f} after the last epoch, {}", summary.last.test, summary.epochs));
   if (task.majority_class >= 0) table += row("", describe_majority(task));
@@ -223,7 +222,7 @@ std::string Console::result_line(const NodeTask& task, const TrainSummary& summa
                                  const std::vector<std::pair<std::string, double>>& details) {
   std::string line = format_result(task, summary);
   for (const auto& [name, value] : details) line += fmt::format(" {} {:.4f}", name, value);
-  return str(line, " metric ", metric_name(task));
+  return str(line, " metric ", task.metric);
 }
 
 void Console::finish(const NodeTask& task, const TrainSummary& summary,

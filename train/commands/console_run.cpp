@@ -66,8 +66,7 @@ void describe(const Console& console, const NodeRun& run, const TrainOptions& op
                         : " says what several ranks exchange, and this is one",
                     ": it has no effect"));
   console.say("model", fmt::format("{}: {} parameters", model.text, model.module->num_parameters()));
-  if (const std::string metric = metric_name(task); metric != "accuracy")
-    console.say("metric", metric + ", of train, val and test");
+  if (task.metric != "accuracy") console.say("metric", task.metric + ", of train, val and test");
   console.blank_line();
 }
 
@@ -108,7 +107,7 @@ void ConsoleRun::epoch(const EpochReport& report) {
 RunResult ConsoleRun::finish(const TrainedRun& trained, const Recorder& recorder) {
   const auto& [task, model] = trained.run;
   const TrainSummary& summary = trained.summary;
-  RunResult result{summary, metric_name(task), Console::result_line(task, summary, trained.details),
+  RunResult result{summary, task.metric, Console::result_line(task, summary, trained.details),
                    run_notes(task, summary, options_)};
   if (options_.resume && !summary.stopped && summary.epochs == recorder.resumed_epoch())
     result.notes.insert(result.notes.begin(),

@@ -44,7 +44,7 @@ cxxopts::Options describe_options(const std::string& program, const TrainOptions
     add(name, option.help, option.default_text.empty() ? value : value->default_value(option.default_text),
         option.hint);
   }
-  for (const CommandOption& option : command_options()) {
+  for (const CommandOption& option : kCommandOptions) {
     auto add = options.add_options(std::string(option.group));
     const std::string name(option.name), help(option.help);
     if (option.hint.empty())
@@ -228,7 +228,7 @@ TrainOptions parse_train_options(int argc, const char* const* argv, const TrainO
   const bool print_config = parsed["print-config"].as<bool>();
   check(print_config || is_given("dataset"), "--dataset FILE is required; see --help");
   check_files(options, {{"--dataset", options.dataset}, {"--config", arguments.last_value("config")}});
-  if (print_config) options.notice = to_json(settings_of(options), /*lines=*/true);
+  if (print_config) options.notice = json_text(settings_of(options), 2) + "\n";
   return options;
 }
 

@@ -102,7 +102,7 @@ WeightsInfo Recorder::info(int epoch, std::optional<Evaluation> evaluation) cons
 
 void Recorder::save() {
   const RunState state{trainer_->state(), history_, run_->task.num_nodes, run_->task.num_edges,
-                       to_json(settings_of(options_))};
+                       json_text(settings_of(options_))};
   const TrainerState& now = state.trainer;
   const std::string place = place_of(now.epoch, now.batch);
   const StateDict weights_now = run_->model.module->state_dict();
@@ -181,8 +181,9 @@ int Recorder::start(const NodeRun& run, Trainer& trainer, const std::string& dev
   }
   if (events_) {
     std::string table = "| option | value |\n| --- | --- |\n";
-    for (const Setting& setting : settings_of(options_))
-      table += fmt::format("| {} | `{}` |\n", setting.name, setting.json);
+    const Json settings = settings_of(options_);
+    for (const auto& [name, value] : settings.items())
+      table += fmt::format("| {} | `{}` |\n", name, json_text(value));
     events_->text("config", table);
   }
   return facts_.resumed_from;
@@ -218,7 +219,7 @@ void Recorder::epoch(const EpochReport& report) {
     EventFile::Scalars values = {
         {"loss/train", report.loss}, {"time/epoch_ms", report.ms}, {"lr", report.lr}};
     if (const auto& e = report.evaluation) {
-      const std::string metric = metric_name(run_->task);
+      const std::string& metric = run_->task.metric;
       values.insert(values.end(), {{"loss/val", e->val_loss},
                                    {metric + "/train", e->train},
                                    {metric + "/val", e->val},

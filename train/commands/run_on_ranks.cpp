@@ -41,7 +41,7 @@ void wait_for_lower_ranks(int rank) {
 void check_same_options(const TrainOptions& options, const Communicator& ranks) {
   TrainOptions compared = options;
   compared.device = "auto";
-  const std::string text = to_json(settings_of(compared));
+  const std::string text = json_text(settings_of(compared));
   check_same(std::hash<std::string>{}(text), ranks,
              "other options than rank 0: start all ranks with the same");
 }

@@ -11,10 +11,10 @@ namespace rodeo {
 
 using Json = nlohmann::ordered_json;
 
-/// One line. Bytes that are not UTF-8 become U+FFFD; see json_printable(). Doubles are read back with the
-/// same bits.
-inline std::string json_text(const Json& json) {
-  return json_printable(json.dump(-1, ' ', false, Json::error_handler_t::replace));
+/// One line, or lines that are indented. Bytes that are not UTF-8 become U+FFFD; see json_printable().
+/// Doubles are read back with the same bits.
+inline std::string json_text(const Json& json, int indent = -1) {
+  return json_printable(json.dump(indent, ' ', false, Json::error_handler_t::replace));
 }
 
 inline void to_json(Json& json, const Evaluation& e) {

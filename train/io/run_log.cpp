@@ -78,7 +78,7 @@ std::string start_line(const TrainOptions& options, const NodeTask& task, const 
   Json json = {{"event", "start"}, {"time", now()}, {"versions", Json::object()}};
   for (const auto& [name, version] : versions()) json["versions"][name] = version;
   json["device"] = facts.device;
-  json["config"] = Json::parse(to_json(settings_of(options)));
+  json["config"] = settings_of(options);
   json["dataset"] = {{"name", task.name},
                      {"nodes", task.num_nodes},
                      {"edges", task.num_edges},

@@ -201,11 +201,8 @@ const Tensor* find(const StateDict& state, const std::string& name) {
 }  // namespace
 
 std::string describe_weights(const WeightsInfo& info) {
-  std::vector<Setting> settings;
-  for (const Setting& setting : settings_of(info.options))
-    if (setting.role == OptionRole::kModel) settings.push_back(setting);
   Json json = description();
-  json["model"] = Json::parse(to_json(settings));
+  json["model"] = settings_of(info.options, OptionRole::kModel);
   json["dataset"] = info.dataset;
   json["num_features"] = info.num_features;
   json["num_classes"] = info.num_classes;

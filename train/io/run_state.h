@@ -50,7 +50,7 @@ struct RunState {
   TrainerState trainer;
   std::vector<EpochReport> history;  // of all epochs so far
   std::int64_t num_nodes = 0, num_edges = 0;
-  std::string settings;  // to_json(settings_of(options))
+  std::string settings;  // settings_of(options)
 };
 
 /// `names`: of the parameters, in the order of TrainerState::optimizer. Its tensors are named "adam.steps",

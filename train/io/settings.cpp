@@ -5,7 +5,6 @@
 
 #include "core/error.h"
 #include "core/quoting.h"
-#include "train/io/json_text.h"
 #include "train/task/model_registry.h"
 
 namespace rodeo {
@@ -22,49 +21,32 @@ Json parse_object(std::string_view text, const std::string& where) {
   return json;
 }
 
-std::string to_json(const OptionValue& value) {
+Json to_json(const OptionValue& value) {
   return std::visit(
       [](const auto& v) {
         if constexpr (std::is_same_v<std::decay_t<decltype(v)>, std::monostate>)
-          return std::string("null");
+          return Json();
         else
-          return json_text(Json(v));
+          return Json(v);
       },
       value);
 }
 
-bool has(const std::vector<Setting>& settings, std::string_view name) {
-  return std::any_of(settings.begin(), settings.end(), [&](const Setting& s) { return s.name == name; });
-}
-
-/// Whether a checkpoint without `setting`, of a version that did not have the option or had it under another
-/// name, was trained with this value: a new option's default changes nothing.
-bool is_implied(const Setting& setting, const std::vector<Setting>& defaults, const Json& checkpoint) {
-  if (setting.name == "precision")
-    return setting.json == (checkpoint.value("tf32", false) ? "\"tf32\"" : "\"fp32\"");
-  return std::any_of(defaults.begin(), defaults.end(), [&](const Setting& published) {
-    return published.name == setting.name && published.json == setting.json;
-  });
+/// Whether a checkpoint without an option, of a version that did not have it or had it under another name,
+/// was trained with this value: a new option's default changes nothing.
+bool is_implied(const std::string& name, const Json& value, const Json& defaults, const Json& checkpoint) {
+  if (name == "precision") return value == (checkpoint.value("tf32", false) ? "tf32" : "fp32");
+  return defaults.contains(name) && defaults[name] == value;
 }
 
 }  // namespace
 
-std::vector<Setting> settings_of(const TrainOptions& options) {
-  std::vector<Setting> settings;
+Json settings_of(const TrainOptions& options, OptionRole most) {
+  Json settings = Json::object();
   for (const TrainOption& option : option_table(options))
-    if (const OptionValue value = option.get(options); !std::holds_alternative<std::monostate>(value))
-      settings.push_back({std::string(option.name), to_json(value), option.kind.role});
+    if (const Json value = to_json(option.get(options)); option.kind.role <= most && !value.is_null())
+      settings[std::string(option.name)] = value;
   return settings;
-}
-
-std::string to_json(const std::vector<Setting>& settings, bool lines) {
-  std::string text;
-  for (const Setting& setting : settings)
-    text += str(text.empty() ? ""
-                : lines      ? ",\n"
-                             : ", ",
-                lines ? "  " : "", Json(setting.name).dump(), ": ", setting.json);
-  return lines ? str("{\n", text, "\n}\n") : str("{", text, "}");
 }
 
 std::vector<GivenOption> read_settings(std::string_view json, const std::string& file) {
@@ -105,19 +87,17 @@ TrainOptions model_options(std::string_view json, const std::string& file) {
 
 void check_same_training(std::string_view then, const TrainOptions& now, const std::string& where) {
   constexpr const char* kRule = ": a run is resumed with the options it began with";
-  const Json before = parse_object(then, where);
-  const std::vector<Setting> settings = settings_of(now);
-  const std::vector<Setting> defaults = settings_of(published_options(now.model, now.task));
+  const Json before = parse_object(then, where), settings = settings_of(now, OptionRole::kTraining),
+             defaults = settings_of(published_options(now.model, now.task));
   const auto text = [](const Json& value) { return value.is_null() ? "no value" : json_text(value); };
-  for (const Setting& setting : settings) {
-    if (setting.role == OptionRole::kRun) continue;
-    if (!before.contains(setting.name) && is_implied(setting, defaults, before)) continue;
-    const Json old = before.contains(setting.name) ? before[setting.name] : Json();
-    check(json_text(old) == setting.json, where, ": was trained with --", setting.name, " ", text(old),
-          ", not with ", setting.json, kRule);
+  for (const auto& [name, value] : settings.items()) {
+    if (!before.contains(name) && is_implied(name, value, defaults, before)) continue;
+    const Json old = before.contains(name) ? before[name] : Json();
+    check(json_text(old) == json_text(value), where, ": was trained with --", name, " ", text(old),
+          ", not with ", text(value), kRule);
   }
   if (before.contains("split"))
-    check(has(settings, "split"), where, ": was trained with --split ", text(before["split"]), kRule);
+    check(settings.contains("split"), where, ": was trained with --split ", text(before["split"]), kRule);
 }
 
 }  // namespace rodeo

@@ -5,21 +5,14 @@
 #include <string_view>
 #include <vector>
 
+#include "train/io/json_text.h"
 #include "train/task/option_table.h"
 
 namespace rodeo {
 
-struct Setting {
-  std::string name;  // of the option, without dashes
-  std::string json;  // its value: "16", "\"rode\"", "true"
-  OptionRole role;
-};
-
-/// All options that have a value, in the order of --help.
-std::vector<Setting> settings_of(const TrainOptions& options);
-
-/// {"hidden": 16, ...}, on one line or on a line each.
-std::string to_json(const std::vector<Setting>& settings, bool lines = false);
+/// The options that have a value, in the order of --help: {"hidden": 16, ...}.   most: without those of later
+/// roles
+Json settings_of(const TrainOptions& options, OptionRole most = OptionRole::kRun);
 
 /// The members of a JSON object. Throws Error beginning with `file` if it is not an object of texts, numbers,
 /// true and false, and for options of the command line only, such as "help".

@@ -45,7 +45,7 @@ auto part(F member) {
 }
 
 std::string curves(const std::vector<EpochReport>& history, int best_epoch, const NodeTask& task) {
-  const std::string metric = metric_name(task);
+  const std::string& metric = task.metric;
   std::string title = metric;
   title[0] = static_cast<char>(std::toupper(title[0]));
   const auto axes = [&](std::string heading, std::string y) {
@@ -172,14 +172,13 @@ std::string name_epoch(int epoch, const TrainSummary& summary) {
 
 /// The options; those with another value than the model's defaults are marked.
 std::string configuration(const TrainOptions& options) {
-  const std::vector<Setting> defaults = settings_of(published_options(options.model, options.task));
+  const Json settings = settings_of(options),
+             defaults = settings_of(published_options(options.model, options.task));
   std::string rows = "<table>\n";
-  for (const Setting& setting : settings_of(options)) {
-    const bool same = std::any_of(defaults.begin(), defaults.end(), [&](const Setting& other) {
-      return other.name == setting.name && other.json == setting.json;
-    });
+  for (const auto& [name, value] : settings.items()) {
+    const bool same = defaults.contains(name) && defaults[name] == value;
     rows += fmt::format("<tr{}><th scope=\"row\">{}</th><td>{}</td></tr>\n", same ? "" : " class=\"changed\"",
-                        html_text(setting.name), html_text(setting.json));
+                        html_text(name), html_text(json_text(value)));
   }
   return rows + "</table>\n";
 }
@@ -221,7 +220,7 @@ std::string make_report(const TrainOptions& options, const NodeRun& run, const R
   page += fmt::format(
       "<section class=\"result\"><p><b>{}</b></p>\n<p>test {} at the best validation epoch, {} (validation "
       "{})</p>\n",
-      value(summary.best.test), metric_name(task), summary.best_epoch, value(summary.best.val));
+      value(summary.best.test), task.metric, summary.best_epoch, value(summary.best.val));
   for (const std::string& note : notes) page += fmt::format("<p class=\"note\">{}</p>\n", html_text(note));
   for (const std::string& warning : warnings)
     page += fmt::format("<p class=\"warning\">{}</p>\n", prose(warning));

@@ -21,7 +21,7 @@ std::string describe_majority(const NodeTask& task) {
 }
 
 double chance_level(const NodeTask& task) {
-  const std::string metric = metric_name(task);
+  const std::string& metric = task.metric;
   if (metric == "accuracy") return task.majority;  // NaN where it is not known
   if (metric == "AUC" || metric == "ROC-AUC") return 0.5;
   return metric == "R^2" ? 0 : Statistics::kNone;
@@ -52,7 +52,7 @@ std::vector<Note> run_notes(const NodeTask& task, const TrainSummary& s, const T
     else if (is_late)
       advice += fmt::format(", more --epochs than {}", o.epochs);
     return {{"no better than chance",
-             fmt::format(": test {} {:.4f} {}, and {:.4f} without training", metric_name(task),
+             fmt::format(": test {} {:.4f} {}, and {:.4f} without training", task.metric,
                          never_above ? s.best.test : s.last.test,
                          never_above ? "at the best epoch" : "after the last epoch", chance),
              advice}};

@@ -42,7 +42,7 @@ struct NodeTask {
   std::string features;                  // describes x: "dense, 2708 x 1433"
   Tensor label;                          // Dataset::y, on the device
   std::vector<std::string> class_names;  // Dataset::class_names
-  std::string metric;                    // what Evaluation holds: "AUC"; empty: see metric_name()
+  std::string metric = "accuracy";       // what Evaluation holds, Criterion::metric_name(): "AUC"
   std::string parts_of;                  // what `split` counts: "edges"; empty: nodes
   Split split;                           // on the device
   bool regression() const { return label.defined() && label.dtype() == DType::kF32; }
@@ -62,9 +62,6 @@ struct NodeTask {
 /// Sets the majority of the test examples. Does nothing where labels are several or numbers.   label: on the
 /// host
 void find_majority(const Tensor& label, const Tensor& test, NodeTask& task);
-
-/// What Evaluation holds: NodeTask::metric, else "accuracy" or "micro-F1".
-std::string metric_name(const NodeTask& task);
 
 /// Reorders rows from the task's node order to the file's.   rows [nodes] or [nodes, n], any dtype -> same
 /// shape, on the host.

@@ -30,14 +30,6 @@ auto& at(Options& options, T Part::*member) {
     return options.*member;
 }
 
-template <class T>
-OptionValue value_of(const T& value) {
-  if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, double> || std::is_same_v<T, std::uint64_t>)
-    return value;
-  else
-    return static_cast<std::int64_t>(value);
-}
-
 inline bool is_probability(double p) {
   return p >= 0 && p < 1;
 }
@@ -68,7 +60,8 @@ class OptionGroup {
   TrainOption& integer(OptionKind kind, std::string_view name, Field field, int lowest, std::string help,
                        int highest = std::numeric_limits<int>::max()) {
     return add(
-        kind, name, std::move(help), "N", [field](const TrainOptions& o) { return value_of(at(o, field)); },
+        kind, name, std::move(help), "N",
+        [field](const TrainOptions& o) -> OptionValue { return at(o, field); },
         [=](TrainOptions& o, const std::string& text) {
           using T = std::remove_reference_t<decltype(at(o, field))>;
           constexpr int kNone = std::numeric_limits<int>::max();
@@ -98,23 +91,17 @@ class OptionGroup {
     return number(kind, name, field, "a number in [0, 1)", is_probability, std::move(help), "P");
   }
 
-  /// An enum, by the names of a table; `option` begins the Error.
-  template <class Field, class Names>
-  TrainOption& choice(OptionKind kind, std::string_view name, Field field, const Names& names,
-                      const std::string& option, std::string help) {
-    return add(
-        kind, name, std::move(help), names.names("|"),
-        [field](const TrainOptions& o) { return std::string(rodeo::name(at(o, field))); },
-        [=](TrainOptions& o, const std::string& text) {
-          check_option_has_value(name, text);
-          at(o, field) = names.parse(option, text);
-        });
-  }
-  /// An enum, by all of its names.
+  /// An enum, by its names.
   template <class Field>
   TrainOption& choice(OptionKind kind, std::string_view name, Field field, std::string help) {
     using Enum = std::remove_cvref_t<decltype(at(defaults_, field))>;
-    return choice(kind, name, field, kEnumNames<Enum>, str("--", name), std::move(help));
+    return add(
+        kind, name, std::move(help), kEnumNames<Enum>.names("|"),
+        [field](const TrainOptions& o) { return std::string(rodeo::name(at(o, field))); },
+        [=](TrainOptions& o, const std::string& text) {
+          check_option_has_value(name, text);
+          at(o, field) = parse_name<Enum>(str("--", name), text);
+        });
   }
 
   /// A bool that is written as one of two words.

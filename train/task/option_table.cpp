@@ -13,6 +13,25 @@ struct RenamedOption {
 };
 constexpr RenamedOption kRenamed[] = {{"no-graph", "no-cuda-graph"}};
 
+/// Throws Error, which begins with the option that is wrong, for options that need or exclude each other.
+void check_options(const std::vector<TrainOption>& table, const TrainOptions& options,
+                   const std::vector<GivenOption>& given) {
+  for (const GivenOption& one : given)
+    for (const TrainOption& row : table)
+      check(row.name != one.name || row.belongs_to.empty() || row.get(options) != OptionValue(), "--",
+            row.name, " belongs to ", row.belongs_to);
+  for (const TrainOption& row : table)
+    check(!row.is(OptionFlag::kInBatches) || options.batch > 0 || row.get(options) == row.default_value, "--",
+          row.name, " is for mini-batches: give --batch N too");
+  check_model_options(options);
+  check_schedule_options(options);
+  check_run_options(options);
+  check_source_options(options);
+  check_execution_options(options);
+  check_file_options(options);
+  check_output_options(options);
+}
+
 }  // namespace
 
 std::vector<TrainOption> option_table(const TrainOptions& defaults) {
@@ -33,40 +52,8 @@ std::vector<TrainOption> option_table(const TrainOptions& defaults) {
   return table;
 }
 
-void check_options(const std::vector<TrainOption>& table, const TrainOptions& options,
-                   const std::vector<GivenOption>& given) {
-  for (const GivenOption& one : given)
-    for (const TrainOption& row : table)
-      check(row.name != one.name || row.belongs_to.empty() || row.get(options) != OptionValue(), "--",
-            row.name, " belongs to ", row.belongs_to);
-  for (const TrainOption& row : table)
-    check(!row.is(OptionFlag::kInBatches) || options.batch > 0 || row.get(options) == row.default_value, "--",
-          row.name, " is for mini-batches: give --batch N too");
-  check_model_options(options);
-  check_schedule_options(options);
-  check_run_options(options);
-  check_source_options(options);
-  check_execution_options(options);
-  check_file_options(options);
-  check_output_options(options);
-}
-
-const std::vector<CommandOption>& command_options() {
-  static const std::vector<CommandOption> all = {
-      {"Files", "config", "Options in a JSON file; the command line overrides them", "FILE"},
-      {"Files", "print-config", "Print all options in the form of --config, and exit", ""},
-      {"Output", "dry-run", "Load the data, print the model and the memory it needs, and exit", ""},
-      {"Output", "list-devices", "Print the devices, and exit", ""},
-      {"Output", "completion", "Print a completion script for this command, and exit", "bash|zsh"},
-      {"Output", "h", "Print the most used options", ""},
-      {"Output", "help", "Print the options; --help kernels: those of kernels", ""},
-      {"Output", "version", "Print the version", ""}};
-  return all;
-}
-
 bool is_command_option(std::string_view name) {
-  return std::any_of(command_options().begin(), command_options().end(),
-                     [&](const CommandOption& option) { return option.name == name; });
+  return std::ranges::count(kCommandOptions, name, &CommandOption::name) > 0;
 }
 
 void apply_options(const std::vector<GivenOption>& given, TrainOptions& options) {

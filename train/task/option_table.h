@@ -15,16 +15,19 @@ namespace rodeo {
 /// values of `defaults` as default texts.
 std::vector<TrainOption> option_table(const TrainOptions& defaults);
 
-/// Throws Error, which begins with the option that is wrong, for options that need or exclude each other.
-/// `table`: of the defaults; `given`: what was set.
-void check_options(const std::vector<TrainOption>& table, const TrainOptions& options,
-                   const std::vector<GivenOption>& given);
-
 /// An option that is no setting: it acts at once, or names a file of settings. Of the command line only.
 struct CommandOption {
   std::string_view group, name, help, hint;  // as of TrainOption
 };
-const std::vector<CommandOption>& command_options();
+inline constexpr CommandOption kCommandOptions[] = {
+    {"Files", "config", "Options in a JSON file; the command line overrides them", "FILE"},
+    {"Files", "print-config", "Print all options in the form of --config, and exit", ""},
+    {"Output", "dry-run", "Load the data, print the model and the memory it needs, and exit", ""},
+    {"Output", "list-devices", "Print the devices, and exit", ""},
+    {"Output", "completion", "Print a completion script for this command, and exit", "bash|zsh"},
+    {"Output", "h", "Print the most used options", ""},
+    {"Output", "help", "Print the options; --help kernels: those of kernels", ""},
+    {"Output", "version", "Print the version", ""}};
 bool is_command_option(std::string_view name);
 
 /// Sets options from named texts, as a command line or a settings file has them; of several values for one
