@@ -176,9 +176,12 @@ std::size_t num_cached_transposes(const Adjacency& adj) {
 
 namespace {
 
-void check_square_and_sorted(std::string_view op, const Adjacency& adj) {
+void check_square(std::string_view op, const Adjacency& adj) {
   check(adj.rows() == adj.cols(), "[", op, "] the matrix must be square, got ", adj.rows(), " x ",
         adj.cols());
+}
+
+void check_sorted(std::string_view op, const Adjacency& adj) {
   const std::int64_t unsorted =
       adj.rows() == 0 ? -1 : kernels::first_unsorted_row.on(adj.device())(adj.csr());
   check(unsorted < 0, "[", op, "] row ", unsorted, " is not sorted by column: build the graph by coo_to_csr");
@@ -187,13 +190,22 @@ void check_square_and_sorted(std::string_view op, const Adjacency& adj) {
 }  // namespace
 
 std::int64_t count_one_way_edges(const Adjacency& adj) {
-  check_square_and_sorted("count_one_way_edges", adj);
+  check_square("count_one_way_edges", adj);
+  check_sorted("count_one_way_edges", adj);
   return adj.num_edges() == 0 ? 0 : kernels::count_one_way_edges.on(adj.device())(adj.csr());
 }
 
 CooResult add_self_loops(const Adjacency& adj) {
-  check_square_and_sorted("add_self_loops", adj);
-  kernels::SortedEdges looped = kernels::add_self_loops.on(adj.device())(adj.csr());
+  check_square("add_self_loops", adj);
+  return add_self_loops(adj, 0);
+}
+
+CooResult add_self_loops(const Adjacency& adj, std::int64_t first_row) {
+  const std::int64_t most = adj.cols() - adj.rows();
+  check(first_row >= 0 && first_row <= most, "[add_self_loops] first_row must be in [0, ", most, "], got ",
+        first_row);
+  check_sorted("add_self_loops", adj);
+  kernels::SortedEdges looped = kernels::add_self_loops.on(adj.device())(adj.csr(), first_row);
   return {Adjacency::trusted(std::move(looped.csr)), looped.edge_ids};
 }
 

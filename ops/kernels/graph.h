@@ -19,7 +19,7 @@ RODEO_KERNEL(coo_to_csr, SortedEdges(const Tensor& row, const Tensor& col, std::
 RODEO_KERNEL(edge_rows, void(const Csr& a, const Tensor& rows));  // rows i32 [edges]
 /// The first row whose columns are not sorted, or -1.
 RODEO_KERNEL(first_unsorted_row, std::int64_t(const Csr& a));
-RODEO_KERNEL(add_self_loops, SortedEdges(const Csr& a));
+RODEO_KERNEL(add_self_loops, SortedEdges(const Csr& a, std::int64_t first_row));
 /// out[i] = values[ids[i]], or `missing` where ids[i] is -1. values [m] or [m, n], ids [k], out [k] or [k, n]
 RODEO_KERNEL(take, void(const Tensor& values, const Tensor& ids, double missing, const Tensor& out));
 /// Whether the pattern of a square matrix with sorted rows is symmetric, parallel edges included. If so, ids

@@ -185,6 +185,28 @@ TEST_P(OpsConvert, AddSelfLoops) {
                "[add_self_loops] row 1 is not sorted by column: build the graph by coo_to_csr");
 }
 
+// Rows 1, 2 and 4 have the column of their position, which with first_row 3 is not their node.
+TEST_P(OpsConvert, AddSelfLoopsToSomeRows) {
+  using Ids = std::vector<std::int64_t>;
+  using Columns = std::vector<std::int32_t>;
+  const Adjacency rows({5, 8, Tensor::from(Ids{0, 0, 2, 4, 6, 8}, device()),
+                        Tensor::from(Columns{1, 7, 2, 5, 1, 2, 3, 4}, device())});
+  const Poisoned poisoned;
+  const CooResult from_3 = add_self_loops(rows, 3);
+  EXPECT_EQ(from_3.adj.rows(), 5);
+  EXPECT_EQ(from_3.adj.cols(), 8);
+  EXPECT_EQ(from_3.adj.csr().row_ptr.to_vector<std::int64_t>(), (Ids{0, 1, 4, 6, 9, 12}));
+  EXPECT_EQ(from_3.adj.csr().col.to_vector<std::int32_t>(), (Columns{3, 1, 4, 7, 2, 5, 1, 2, 6, 3, 4, 7}));
+  EXPECT_EQ(from_3.edge_ids.to_vector<std::int64_t>(), (Ids{-1, 0, -1, 1, 2, 3, 4, 5, -1, 6, 7, -1}));
+  const CooResult from_0 = add_self_loops(rows, 0);
+  EXPECT_EQ(from_0.adj.csr().row_ptr.to_vector<std::int64_t>(), (Ids{0, 1, 3, 5, 8, 10}));
+  EXPECT_EQ(from_0.adj.csr().col.to_vector<std::int32_t>(), (Columns{0, 1, 7, 2, 5, 1, 2, 3, 3, 4}));
+  EXPECT_EQ(from_0.edge_ids.to_vector<std::int64_t>(), (Ids{-1, 0, 1, 2, 3, 4, 5, -1, 6, 7}));
+  EXPECT_ERROR(add_self_loops(rows, -1), "[add_self_loops] first_row must be in [0, 3], got -1");
+  EXPECT_ERROR(add_self_loops(rows, 4), "[add_self_loops] first_row must be in [0, 3], got 4");
+  EXPECT_ERROR(add_self_loops(rows), "[add_self_loops] the matrix must be square, got 5 x 8");
+}
+
 TEST_P(OpsConvert, Take) {
   const Tensor values = Tensor::from(std::vector<float>{1, 2, 3}, device());
   const Tensor ids = Tensor::from(std::vector<std::int64_t>{2, -1, 0, 0}, device());

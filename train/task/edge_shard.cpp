@@ -1,7 +1,6 @@
 #include "train/task/edge_shard.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -139,41 +138,10 @@ EdgeShard shard_edges(EdgePart part, std::int64_t nodes, bool undirected, std::i
 }
 
 EdgeShard with_self_loops(const EdgeShard& shard) {
-  const auto* row_ptr = shard.rows.row_ptr.data<std::int64_t>();
-  const auto* col = shard.rows.col.data<std::int32_t>();
-  const float* weight = shard.weight.defined() ? shard.weight.data<float>() : nullptr;
-  const std::int64_t own = shard.rows.rows;
-  const auto node = [&](std::int64_t row) {
-    return static_cast<std::int32_t>(shard.nodes->first_row() + row);
-  };
-  const auto has_loop = [&](std::int64_t row) {
-    return std::binary_search(col + row_ptr[row], col + row_ptr[row + 1], node(row));
-  };
+  const CooResult looped = add_self_loops(Adjacency::trusted(shard.rows), shard.nodes->first_row());
   EdgeShard out = shard;
-  out.rows.row_ptr = Tensor::zeros({own + 1}, DType::kI64);
-  auto* looped_ptr = out.rows.row_ptr.data<std::int64_t>();
-#pragma omp parallel for if (own > kSerial)
-  for (std::int64_t row = 0; row < own; ++row)
-    looped_ptr[row + 1] = row_ptr[row + 1] - row_ptr[row] + (has_loop(row) ? 0 : 1);
-  std::partial_sum(looped_ptr, looped_ptr + own + 1, looped_ptr);
-  out.rows.col = Tensor::empty({looped_ptr[own]}, DType::kI32);
-  if (weight) out.weight = Tensor::empty({looped_ptr[own]}, DType::kF32);
-#pragma omp parallel for schedule(dynamic, 256) if (own > kSerial)
-  for (std::int64_t row = 0; row < own; ++row) {
-    const std::int64_t begin = row_ptr[row], end = row_ptr[row + 1];
-    const bool adds = looped_ptr[row + 1] - looped_ptr[row] > end - begin;
-    const std::int64_t loop = adds ? std::lower_bound(col + begin, col + end, node(row)) - col : end;
-    std::int64_t to = looped_ptr[row];
-    const auto put = [&](std::int32_t value, float w) {
-      if (weight) out.weight.data<float>()[to] = w;
-      out.rows.col.data<std::int32_t>()[to++] = value;
-    };
-    for (std::int64_t e = begin; e < end; ++e) {
-      if (adds && e == loop) put(node(row), 1);
-      put(col[e], weight ? weight[e] : 1);
-    }
-    if (adds && loop == end) put(node(row), 1);
-  }
+  out.rows = looped.adj.csr();
+  if (shard.weight.defined()) out.weight = take(shard.weight, looped.edge_ids, 1);
   return out;
 }
 

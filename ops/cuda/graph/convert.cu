@@ -112,21 +112,22 @@ __global__ void unsorted_kernel(const std::int64_t* row_ptr, const std::int32_t*
     if (col[e - 1] > col[e]) atomicMin(first, static_cast<Position>(row));
 }
 
-// place: where (row, row) belongs in each row, or -1 if the row has it. length: of the row with its self
-// loop. One thread per row, grid-stride.
+// Row i is node first_row + i. place: where each row's self loop belongs, or -1 if the row has it. length: of
+// the row with its self loop. One thread per row, grid-stride.
 __global__ void find_loops_kernel(const std::int64_t* row_ptr, const std::int32_t* col, std::int64_t rows,
-                                  std::int64_t* place, std::int64_t* length) {
+                                  std::int64_t first_row, std::int64_t* place, std::int64_t* length) {
   RODEO_GRID_STRIDE(row, rows) {
+    const std::int64_t node = first_row + row;
     std::int64_t low = row_ptr[row], high = row_ptr[row + 1];
     const std::int64_t begin = low, end = high;
     while (low < high) {
       const std::int64_t middle = (low + high) / 2;
-      if (col[middle] < row)
+      if (col[middle] < node)
         low = middle + 1;
       else
         high = middle;
     }
-    const bool present = low < end && col[low] == row;
+    const bool present = low < end && col[low] == node;
     place[row] = present ? -1 : low;
     length[row] = end - begin + (present ? 0 : 1);
   }
@@ -134,7 +135,8 @@ __global__ void find_loops_kernel(const std::int64_t* row_ptr, const std::int32_
 
 __global__ void insert_loops_kernel(const std::int64_t* row_ptr, const std::int32_t* col,
                                     const std::int64_t* place, const std::int64_t* looped_ptr,
-                                    std::int64_t rows, std::int32_t* looped_col, std::int64_t* ids) {
+                                    std::int64_t rows, std::int64_t first_row, std::int32_t* looped_col,
+                                    std::int64_t* ids) {
   const std::int64_t row = warp_row();
   if (row >= rows) return;
   const std::int64_t shift = looped_ptr[row] - row_ptr[row], loop = place[row];
@@ -145,7 +147,7 @@ __global__ void insert_loops_kernel(const std::int64_t* row_ptr, const std::int3
     ids[to] = e;
   }
   if (lane == 0 && loop >= 0) {
-    looped_col[loop + shift] = static_cast<std::int32_t>(row);
+    looped_col[loop + shift] = static_cast<std::int32_t>(first_row + row);
     ids[loop + shift] = -1;
   }
 }
@@ -249,7 +251,7 @@ std::int64_t first_unsorted_row(const Csr& a) {
   });
 }
 
-SortedEdges add_self_loops(const Csr& a) {
+SortedEdges add_self_loops(const Csr& a, std::int64_t first_row) {
   const Device device = a.col.device();
   const auto* row_ptr = a.row_ptr.data<std::int64_t>();
   const auto* col = a.col.data<std::int32_t>();
@@ -257,13 +259,13 @@ SortedEdges add_self_loops(const Csr& a) {
   SortedEdges out{{a.rows, a.cols, Tensor::empty({a.rows + 1}, DType::kI64, device), {}}, {}};
   auto* looped_ptr = out.csr.row_ptr.data<std::int64_t>();
   launch("find self loops", device, find_loops_kernel, grid_for(a.rows, kThreads), kThreads, 0, row_ptr, col,
-         a.rows, place.data<std::int64_t>(), looped_ptr);
+         a.rows, first_row, place.data<std::int64_t>(), looped_ptr);
   exclusive_scan(out.csr.row_ptr);
   const std::int64_t nnz = last(out.csr.row_ptr);
   out.csr.col = Tensor::empty({nnz}, DType::kI32, device);
   out.edge_ids = Tensor::empty({nnz}, DType::kI64, device);
   launch("insert self loops", device, insert_loops_kernel, grid_of_rows(a.rows), kThreads, 0, row_ptr, col,
-         place.data<std::int64_t>(), looped_ptr, a.rows, out.csr.col.data<std::int32_t>(),
+         place.data<std::int64_t>(), looped_ptr, a.rows, first_row, out.csr.col.data<std::int32_t>(),
          out.edge_ids.data<std::int64_t>());
   return out;
 }
