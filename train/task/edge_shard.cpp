@@ -17,16 +17,11 @@ namespace {
 
 constexpr std::int64_t kSerial = 1 << 15;  // loops this short run in one thread
 
-struct Edges {
-  Tensor row, col;  // i32 [edges]
-  Tensor weight;    // f32 [edges]; undefined without edge weights
-};
-
-/// Edges by row and column on `device`; equal ones keep their order.   row, col i32 [edges]
-WeightedAdjacency sort_edges(const Edges& edges, std::int64_t nodes, Device device,
+/// Edges by row, dst, and column, src, on `device`; equal ones keep their order.
+WeightedAdjacency sort_edges(const EdgePart& edges, std::int64_t nodes, Device device,
                              bool drop_duplicates = false) {
   const bool weighted = edges.weight.defined();
-  const CooResult sorted = coo_to_csr(edges.row.to(device), edges.col.to(device), nodes, nodes,
+  const CooResult sorted = coo_to_csr(edges.dst.to(device), edges.src.to(device), nodes, nodes,
                                       {.drop_duplicates = drop_duplicates, .edge_ids = weighted});
   return {sorted.adj, weighted ? take(edges.weight.to(device), sorted.edge_ids) : Tensor()};
 }
@@ -36,47 +31,40 @@ std::vector<std::int64_t> row_pointers(const WeightedAdjacency& edges) {
 }
 
 /// Sends each edge to the rank that has its row, and returns those of the rank's rows in the order of their
-/// senders, and for each sender in its order. Rows are numbered over all nodes.
-Edges send_to_owners(const NodePartition& nodes, const WeightedAdjacency& edges) {
+/// senders, and for each sender in its order, on the device of `edges`. Rows are numbered over all nodes.
+EdgePart send_to_owners(const NodePartition& nodes, const WeightedAdjacency& edges) {
   const Communicator& ranks = nodes.ranks();
-  const auto size = static_cast<std::size_t>(ranks.size());
   const std::vector<std::int64_t> row_ptr = row_pointers(edges);
-  std::vector<std::int64_t> sent, received;
+  std::vector<std::int64_t> sent;
   std::int64_t first = 0;
   for (const std::int64_t rows : nodes.rows()) {
     sent.push_back(row_ptr[first + rows] - row_ptr[first]);
     first += rows;
   }
-  const std::vector<std::int64_t> all = ranks.all_gather(Tensor::from(sent)).to_vector<std::int64_t>();
-  for (std::size_t r = 0; r < size; ++r)
-    received.push_back(all[r * size + static_cast<std::size_t>(ranks.rank())]);
+  const std::vector<std::int64_t> received = ranks.all_to_all(Tensor::from(sent)).to_vector<std::int64_t>();
   const auto exchange = [&](const Tensor& x) {
     return x.defined() ? ranks.all_to_all(x, sent, received) : x;
   };
-  return {exchange(edge_rows(edges.adj)), exchange(edges.adj.csr().col), exchange(edges.weight)};
+  return {exchange(edges.adj.csr().col), exchange(edge_rows(edges.adj)), exchange(edges.weight)};
 }
 
 /// Whether every edge has its reverse as often as itself.
 bool is_symmetric(const EdgeShard& shard, const Communicator& ranks) {
-  std::uint64_t a = 0, b = 0, c = 0, d = 0;
+  std::uint64_t a = 0, b = 0;  // then 0 over all ranks; sums wrap around
   const auto* row_ptr = shard.rows.row_ptr.data<std::int64_t>();
   const auto* col = shard.rows.col.data<std::int32_t>();
   const bool many = shard.rows.col.numel() > kSerial;
-#pragma omp parallel for schedule(dynamic, 256) reduction(+ : a, b, c, d) if (many)
+#pragma omp parallel for schedule(dynamic, 256) reduction(+ : a, b) if (many)
   for (std::int64_t row = 0; row < shard.rows.rows; ++row) {
     const auto i = static_cast<std::uint64_t>(shard.nodes->first_row() + row);
     for (std::int64_t e = row_ptr[row]; e < row_ptr[row + 1]; ++e) {
       const auto j = static_cast<std::uint64_t>(col[e]);
-      a += mix(i, j), b += mix(j, i);
-      c += mix(mix(i, 1), mix(j, 2)), d += mix(mix(j, 1), mix(i, 2));
+      a += mix(i, j) - mix(j, i);
+      b += mix(mix(i, 1), mix(j, 2)) - mix(mix(j, 1), mix(i, 2));
     }
   }
-  std::vector<std::int64_t> own;
-  for (const std::uint64_t value : {a, b, c, d}) own.push_back(static_cast<std::int64_t>(value));
-  const std::vector<std::int64_t> all = ranks.all_gather(Tensor::from(own)).to_vector<std::int64_t>();
-  std::uint64_t total[4] = {};
-  for (std::size_t i = 0; i < all.size(); ++i) total[i % 4] += static_cast<std::uint64_t>(all[i]);
-  return total[0] == total[1] && total[2] == total[3];
+  const std::vector own{static_cast<std::int64_t>(a), static_cast<std::int64_t>(b)};
+  return over_ranks(ranks, own) == std::vector<std::int64_t>{0, 0};
 }
 
 /// count_one_way_edges() over ranks: asks the rank that has the reverse of an edge.
@@ -84,9 +72,9 @@ std::int64_t one_way_edges(const EdgeShard& shard, Device device) {
   const Tensor target = edge_rows(Adjacency::trusted(shard.rows));  // numbered over the rank's rows
   number_ids(target, shard.nodes->first_row(), 1, target);          // over all
   const WeightedAdjacency reversed =
-      sort_edges({shard.rows.col, target, {}}, shard.nodes->num_nodes(), device);
-  const Edges asked = send_to_owners(*shard.nodes, reversed);
-  const Tensor rows = asked.row.to(kCpu), from = asked.col.to(kCpu);
+      sort_edges({target, shard.rows.col, {}}, shard.nodes->num_nodes(), device);
+  const EdgePart asked = send_to_owners(*shard.nodes, reversed);
+  const Tensor rows = asked.dst.to(kCpu), from = asked.src.to(kCpu);
   const auto* row_ptr = shard.rows.row_ptr.data<std::int64_t>();
   const auto* col = shard.rows.col.data<std::int32_t>();
   std::int64_t missing = 0;
@@ -104,9 +92,9 @@ std::int64_t one_way_edges(const EdgeShard& shard, Device device) {
 EdgeShard shard_edges(EdgePart part, std::int64_t nodes, bool undirected, std::int64_t dense_features,
                       const Communicator& ranks, Device device) {
   EdgeShard shard;
-  std::vector<WeightedAdjacency> parts{sort_edges({part.dst, part.src, part.weight}, nodes, device)};
+  std::vector<WeightedAdjacency> parts{sort_edges(part, nodes, device)};
   // After all edges of the file, of which equal ones take precedence.
-  if (undirected) parts.push_back(sort_edges({part.src, part.dst, part.weight}, nodes, device));
+  if (undirected) parts.push_back(sort_edges({part.dst, part.src, part.weight}, nodes, device));
   part = {};
   const Tensor row_ptr = Tensor::from(row_pointers(parts[0]));
   if (undirected) {
@@ -115,14 +103,14 @@ EdgeShard shard_edges(EdgePart part, std::int64_t nodes, bool undirected, std::i
   }
   ranks.all_reduce(row_ptr);
   shard.nodes = partition_nodes(row_ptr.to_vector<std::int64_t>(), dense_features, ranks);
-  Edges own;
+  EdgePart own;
   for (WeightedAdjacency& sorted : parts) {
-    const Edges more = send_to_owners(*shard.nodes, sorted);
+    const EdgePart more = send_to_owners(*shard.nodes, sorted);
     sorted = {};
     const auto append = [](Tensor& x, const Tensor& end) {
       x = x.defined() ? concat_rows(std::vector{x, end}) : end;
     };
-    append(own.row, more.row), append(own.col, more.col);
+    append(own.src, more.src), append(own.dst, more.dst);
     if (more.weight.defined()) append(own.weight, more.weight);
   }
   const WeightedAdjacency sorted = sort_edges(own, nodes, device, /*drop_duplicates=*/undirected);
