@@ -18,11 +18,13 @@ int RowRanges::owner(std::int64_t row) const {
   return static_cast<int>(std::upper_bound(begins.begin(), begins.end(), row) - begins.begin()) - 1;
 }
 
-RowRanges cut_rows(std::span<const std::int64_t> row_pointers, int num_ranks, const RowCost& cost) {
+RowRanges cut_rows(std::span<const std::int64_t> row_pointers, int num_ranks, const RowCost& cost,
+                   std::int64_t alignment) {
   check(!row_pointers.empty() && row_pointers[0] == 0 &&
             std::is_sorted(row_pointers.begin(), row_pointers.end()),
         "[cut_rows] row_pointers must begin with 0 and not decrease");
   check(num_ranks >= 1, "[cut_rows] num_ranks must be positive, got ", num_ranks);
+  check(alignment >= 1, "[cut_rows] alignment must be positive, got ", alignment);
   for (const double each : {cost.row, cost.edge})
     check(std::isfinite(each) && each >= 0, "[cut_rows] costs must be finite and not negative, got ", each);
 
@@ -46,6 +48,7 @@ RowRanges cut_rows(std::span<const std::int64_t> row_pointers, int num_ranks, co
         high = middle;
     }
     if (low > 0 && share - cost_before(low - 1) <= cost_before(low) - share) --low;
+    low = std::min(n, (low + alignment / 2) / alignment * alignment);
     ranges.begins.push_back(std::max(low, ranges.begins.back()));
   }
   ranges.begins.push_back(n);

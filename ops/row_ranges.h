@@ -29,10 +29,12 @@ struct RowRanges {
 
 /// Cuts the rows of a CSR where their cost is nearest to r / num_ranks of the total. No range costs more than
 /// its equal share and the most expensive row; a range may be empty. If nothing costs anything, rows are
-/// counted. A function of its arguments alone, so that all ranks get the same ranges. O(rows).
+/// counted. Each cut is then moved to the nearest multiple of `alignment`, or to the end. A function of its
+/// arguments alone, so that all ranks get the same ranges. O(rows).
 ///
 /// `row_pointers` are the n + 1 row pointers of the CSR: they begin with 0 and do not decrease. Throws Error
-/// if they do, if num_ranks is not positive, or if a cost is negative or not finite.
-RowRanges cut_rows(std::span<const std::int64_t> row_pointers, int num_ranks, const RowCost& cost = {});
+/// if they do, if num_ranks or alignment is not positive, or if a cost is negative or not finite.
+RowRanges cut_rows(std::span<const std::int64_t> row_pointers, int num_ranks, const RowCost& cost = {},
+                   std::int64_t alignment = 1);
 
 }  // namespace rodeo

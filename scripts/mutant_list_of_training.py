@@ -186,7 +186,7 @@ OF_TRAINING = [
     ("train/task/disk_features.cpp", "r >= 0 && r <", "r >= 0 || r <", "TrainDiskFeatures*"),
     ("train/task/hottest_rows.cpp", "static_cast<double>(options.feature_cache_mib), 20);",
      "static_cast<double>(options.feature_cache_mib), 21);", "TrainDiskFeatures*"),
-    ("train/task/rank_shard.cpp", "(begin + kAlign / 2) / kAlign", "(begin + kAlign / 2 + 1) / kAlign", "TrainRankPartition*"),
+    ("ops/row_ranges.cpp", "(low + alignment / 2) / alignment", "(low + alignment / 2 + 1) / alignment", "OpsRowRanges*"),
     ("train/task/trunk_model.cpp", "if (graph.weighted && !normalized) model.text +=",
      "if (graph.weighted && !normalized) model.text =", "TrainModelText*"),
     ("train/io/run_state.cpp", "  r.evaluation_ms = row[7];", "", "TrainRunState*"),

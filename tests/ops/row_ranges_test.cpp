@@ -39,6 +39,19 @@ TEST(OpsRowRanges, MayBeEmpty) {
   EXPECT_EQ(begins({0, 0, 0, 0}, 2, {0.25, 7}), (Begins{0, 2, 4})) << "no edges";
 }
 
+TEST(OpsRowRanges, BeginAtMultiples) {
+  const auto aligned = [](const Begins& lengths, int num_ranks, std::int64_t alignment) {
+    return cut_rows(pointers_of(lengths), num_ranks, {1, 0}, alignment).begins;
+  };
+  EXPECT_EQ(aligned(Begins(22, 1), 2, 1), (Begins{0, 11, 22}));
+  EXPECT_EQ(aligned(Begins(22, 1), 2, 4), (Begins{0, 12, 22}));
+  EXPECT_EQ(aligned(Begins(20, 1), 2, 4), (Begins{0, 12, 20})) << "10 is as near to 8";
+  EXPECT_EQ(aligned(Begins(18, 1), 2, 4), (Begins{0, 8, 18}));
+  EXPECT_EQ(aligned(Begins(18, 1), 2, 3), (Begins{0, 9, 18}));
+  EXPECT_EQ(aligned(Begins(3, 1), 3, 4), (Begins{0, 0, 3, 3})) << "cuts at 1 and 2, and 4 is past the end";
+  EXPECT_EQ(aligned({}, 2, 4), (Begins{0, 0, 0}));
+}
+
 // For many graphs: the ranges cover the rows, and none costs more than a share and the most expensive row.
 TEST(OpsRowRanges, KeepTheirBound) {
   std::uint64_t state = 1;
@@ -87,6 +100,7 @@ TEST(OpsRowRanges, SayWhatIsWrong) {
   EXPECT_ERROR(cut_rows(Begins{0, 3, 2}, 2), "[cut_rows] row_pointers must begin with 0 and not decrease");
   EXPECT_ERROR(cut_rows(Begins{1, 3}, 2), "[cut_rows] row_pointers must begin with 0 and not decrease");
   EXPECT_ERROR(cut_rows(Begins{0, 3}, 0), "[cut_rows] num_ranks must be positive, got 0");
+  EXPECT_ERROR(cut_rows(Begins{0, 3}, 2, {}, 0), "[cut_rows] alignment must be positive, got 0");
   EXPECT_ERROR(cut_rows(Begins{0, 3}, 2, {-1, 1}),
                "[cut_rows] costs must be finite and not negative, got -1");
   EXPECT_ERROR(cut_rows(Begins{0, 3}, 2, {1, std::numeric_limits<double>::infinity()}),

@@ -35,13 +35,9 @@ std::vector<std::int64_t> shuffled(const std::vector<std::int64_t>& ids, std::ui
 std::vector<std::int64_t> cut_graphs(const std::vector<std::int64_t>& graphs, const GraphSet& set,
                                      int ranks) {
   constexpr std::int64_t kAlign = 4;
-  const std::int64_t count = std::ssize(graphs);
   std::vector<std::int64_t> size{0};  // nodes and edges of the graphs before
   for (const std::int64_t g : graphs) size.push_back(size.back() + set.num_nodes(g) + set.num_edges(g));
-  std::vector<std::int64_t> begins = cut_rows(size, ranks).begins;
-  for (std::int64_t& begin : begins) begin = std::min(count, (begin + kAlign / 2) / kAlign * kAlign);
-  begins.back() = count;
-  return begins;
+  return cut_rows(size, ranks, {}, kAlign).begins;
 }
 
 GraphSteps::GraphSteps(GraphSet set, std::vector<std::int64_t> training, const GraphStepsOptions& options,

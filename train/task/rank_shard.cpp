@@ -1,6 +1,5 @@
 #include "train/task/rank_shard.h"
 
-#include <algorithm>
 #include <bit>
 #include <numeric>
 #include <type_traits>
@@ -22,11 +21,8 @@ std::shared_ptr<const NodePartition> partition_nodes(std::span<const std::int64_
   constexpr double kRow = 16, kFeature = 0.12;
   const RowCost cost{.row = kRow + kFeature * static_cast<double>(dense_features), .edge = 1};
   constexpr std::int64_t kAlign = 4;  // NodePartition
-  RowRanges ranges = cut_rows(row_pointers, ranks.size(), cost);
-  const std::int64_t nodes = std::ssize(row_pointers) - 1;
-  for (std::int64_t& begin : ranges.begins) begin = std::min(nodes, (begin + kAlign / 2) / kAlign * kAlign);
-  ranges.begins.back() = nodes;
-  return std::make_shared<const NodePartition>(ranks, ranges.row_counts());
+  return std::make_shared<const NodePartition>(
+      ranks, cut_rows(row_pointers, ranks.size(), cost, kAlign).row_counts());
 }
 
 TypePartitions partition_types(const HeteroGraph& graph, const HeteroDataset& dataset,
