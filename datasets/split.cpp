@@ -48,19 +48,12 @@ bool is_labelled(const Tensor& y, std::int64_t node) {
   return !std::all_of(target, target + y.dim(1), [](float value) { return std::isnan(value); });
 }
 
-// The labelled nodes, sorted by a random key.
+// The labelled nodes, in a random order.
 std::vector<std::int64_t> random_order(const Tensor& y, std::uint64_t seed) {
-  std::vector<std::pair<std::uint64_t, std::int64_t>> keyed;
-  for (std::int64_t i = 0; i < y.dim(0); ++i) {
-    if (!is_labelled(y, i)) continue;
-    const Philox4 random = philox(seed, kStream, static_cast<std::uint64_t>(i));
-    keyed.emplace_back(std::uint64_t{random.word[0]} << 32 | random.word[1], i);
-  }
-  std::sort(keyed.begin(), keyed.end());
-  std::vector<std::int64_t> order;
-  order.reserve(keyed.size());
-  for (const auto& [key, node] : keyed) order.push_back(node);
-  return order;
+  std::vector<std::int64_t> nodes;
+  for (std::int64_t i = 0; i < y.dim(0); ++i)
+    if (is_labelled(y, i)) nodes.push_back(i);
+  return shuffled(nodes, seed, kStream);
 }
 
 Tensor ascending(std::vector<std::int64_t> nodes) {
@@ -120,6 +113,21 @@ void permute(std::vector<std::int64_t>& nodes, std::mt19937& random) {
 }
 
 }  // namespace
+
+std::vector<std::int64_t> shuffled(const std::vector<std::int64_t>& ids, std::uint64_t seed,
+                                   std::uint64_t stream) {
+  std::vector<std::pair<std::uint64_t, std::int64_t>> keyed;
+  keyed.reserve(ids.size());
+  for (const std::int64_t id : ids) {
+    const Philox4 random = philox(seed, stream, static_cast<std::uint64_t>(id));
+    keyed.emplace_back(std::uint64_t{random.word[0]} << 32 | random.word[1], id);
+  }
+  std::sort(keyed.begin(), keyed.end());
+  std::vector<std::int64_t> out;
+  out.reserve(ids.size());
+  for (const auto& [key, id] : keyed) out.push_back(id);
+  return out;
+}
 
 Split random_split(const Tensor& y, const std::string& parts, std::uint64_t seed) {
   if (parts.starts_with(kPerClass)) return split_per_class(y, parts, seed);

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "core/tensor.h"
 
@@ -19,6 +20,10 @@ struct Split {
 };
 /// What errors call the sets.
 inline constexpr std::array<const char*, 3> kSetNames = {"training", "validation", "test"};
+
+/// `ids` in an order drawn from (seed, stream), the same on every machine.
+std::vector<std::int64_t> shuffled(const std::vector<std::int64_t>& ids, std::uint64_t seed,
+                                   std::uint64_t stream);
 
 /// A random split of the labelled nodes.
 ///   y         i64 [nodes]  nodes with a negative label are excluded; or u8 [nodes, classes]; or f32 [nodes,

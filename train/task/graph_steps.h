@@ -6,15 +6,11 @@
 #include <vector>
 
 #include "core/communicator.h"
-#include "models/trunk.h"
+#include "core/node_partition.h"
 #include "ops/graph_batch.h"
 #include "train/step_source.h"
 
 namespace rodeo {
-
-/// `ids` in an order drawn from (seed, stream).
-std::vector<std::int64_t> shuffled(const std::vector<std::int64_t>& ids, std::uint64_t seed,
-                                   std::uint64_t stream);
 
 /// Cuts graphs for ranks: rank r has graphs[begins[r]] ... graphs[begins[r + 1] - 1]. Their nodes and edges
 /// are about equally many. Cuts are at multiples of 4, which dropout masks need (RandomKey::first_row), so
@@ -52,26 +48,6 @@ class GraphSteps : public StepSource {
   GraphStep step_;
   std::optional<NodePartition> partition_;  // of step_
   StepInput input_;
-};
-
-/// A classifier of graphs, and what it reads of a set.
-struct GraphInputs {
-  Trunk* model = nullptr;
-  GraphSet set;
-  GcnGraph whole;  // of the set; for GIN only adj
-  Tensor x, f;     // f: edge features, undefined unless the model reads them
-  Communicator ranks;
-
-  /// Logits of the rank's graphs of a step. A collective call.
-  Variable forward(const GraphStep& step) const;
-  /// Logits of all graphs; over several ranks not differentiable. A collective call.
-  Variable predict();
-
- private:
-  Variable logits(const GraphBatch& batch) const;
-
-  std::vector<std::int64_t> counts_;  // the graphs of each rank in evaluations: how many
-  std::optional<GraphBatch> own_;     // the rank's
 };
 
 }  // namespace rodeo

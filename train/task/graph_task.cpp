@@ -4,8 +4,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
+#include <vector>
 
+#include "core/node_partition.h"
+#include "core/random_streams.h"
+#include "models/trunk.h"
+#include "ops/convert.h"
+#include "ops/gather_rows.h"
+#include "ops/graph_batch.h"
+#include "train/task/counted.h"
 #include "train/task/graph_steps.h"
 #include "train/task/rank_shard.h"
 #include "train/task/trunk_model.h"
@@ -59,6 +68,50 @@ Tensor nodes_of(const Dataset& dataset, const Tensor& graphs) {
     for (std::int64_t i = ptr[g]; i < ptr[g + 1]; ++i) nodes.push_back(i);
   return Tensor::from(nodes);
 }
+
+/// A classifier of graphs, and what it reads of a set.
+struct GraphInputs {
+  Trunk* model = nullptr;
+  GraphSet set;
+  GcnGraph whole;  // of the set; for GIN only adj
+  Tensor x, f;     // f: edge features, undefined unless the model reads them
+  Communicator ranks;
+
+  /// Logits of the rank's graphs of a step. A collective call.
+  Variable forward(const GraphStep& step) const {
+    if (!step.partition) return logits(step.graphs);
+    const ScopedPartition over(step.partition);
+    const ScopedFirstRow first(step.first_graph);  // of the only dropout, whose rows are graphs
+    return logits(step.graphs);
+  }
+
+  /// Logits of all graphs; over several ranks not differentiable. A collective call.
+  Variable predict() {
+    if (ranks.size() == 1)
+      return model->forward(ConvGraph(whole, f.defined() ? Variable(f) : Variable()), Features(x),
+                            set.graph_ptr());
+    if (!own_) {
+      const Ids graphs = counted(set.size()).to_vector<std::int64_t>();
+      const Ids begins = cut_graphs(graphs, set, ranks.size());
+      for (std::size_t r = 0; r + 1 < begins.size(); ++r) counts_.push_back(begins[r + 1] - begins[r]);
+      const auto begin = graphs.begin() + begins[static_cast<std::size_t>(ranks.rank())];
+      own_ = set.batch({begin, begin + counts_[static_cast<std::size_t>(ranks.rank())]});
+    }
+    return Variable(ranks.all_gather(logits(*own_).value(), counts_));
+  }
+
+ private:
+  Variable logits(const GraphBatch& batch) const {
+    GcnGraph graph{batch.adj, {}, {}};
+    if (whole.weight.defined()) graph.weight = take(whole.weight, batch.edge_ids);
+    if (whole.scale.defined()) graph.scale = take(whole.scale, batch.nodes);
+    const ConvGraph read(graph, f.defined() ? Variable(gather_rows(f, batch.edge_ids)) : Variable());
+    return model->forward(read, Features(gather_rows(x, batch.nodes)), batch.offsets);
+  }
+
+  Ids counts_;                     // the graphs of each rank in evaluations: how many
+  std::optional<GraphBatch> own_;  // the rank's
+};
 
 }  // namespace
 
