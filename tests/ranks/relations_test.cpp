@@ -9,6 +9,7 @@
 #include "train/adam.h"
 #include "train/task/hetero_task.h"
 #include "train/task/model_registry.h"
+#include "train/task/node_model.h"
 #include "train/task/rank_shard.h"
 
 namespace rodeo {
@@ -221,7 +222,7 @@ TEST(TrainRankRelations, ThePlanSaysWhatEachRankHas) {
   if (ranks().rank() == 0) save_hetero_dataset(small_mag(), file);
   ranks().barrier();
   TrainOptions options = whole_graph(TaskKind::kNode);
-  const auto plan = [&] { return describe(plan_hetero_run(file, options, test::device(), ranks())); };
+  const auto plan = [&] { return describe(plan_source({.file = file}, options, test::device(), ranks())); };
   const std::string all = "read all edges and all features; build the graph on ";
   const auto of_ranks = [](const std::string& each) {
     return ranks().size() == 1 ? "" : str(ranks().size(), " ranks, ", each, "; ");

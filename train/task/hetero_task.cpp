@@ -209,18 +209,6 @@ void check_hetero_options(const TrainOptions& o) {
         o.hidden);
 }
 
-RunPlan plan_hetero_run(const std::string& file, const TrainOptions& options, Device device,
-                        const Communicator& ranks) {
-  check(!file.empty() && is_hetero_file(file), file.empty() ? "the dataset" : file,
-        ": holds one type of nodes, and --model ", options.model,
-        " is for several: choose one of gcn, gat, sage and the others");
-  DataHeader data{.where = file, .in_file = true, .form = FeatureForm::kDense};
-  RunPlan plan{.data = data, .device = device, .undirected = options.undirected, .form = FeatureForm::kDense};
-  plan.ranks = ranks.size(), plan.partitioned = ranks.size() > 1 && options.batch == 0;
-  plan.tiers.resize(1);
-  return plan;
-}
-
 namespace {
 
 /// Predictions of batches, and of all nodes in evaluations: exact, or with --eval sampled of samples. Every
@@ -358,19 +346,6 @@ NodeRun make_hetero_prediction_run(HeteroDataset dataset, const TrainedTypes& tr
   check_types(dataset, trained);
   if (!of_links) dataset.types[static_cast<std::size_t>(dataset.target)].num_classes = classes;
   return build_run(dataset, &trained, options, device, {});
-}
-
-NodeRun load_hetero_run(const std::string& file, const TrainOptions& options, Device device,
-                        const Communicator& ranks) {
-  HeteroDataset dataset;
-  const double load_ms = timed(kCpu, [&] {
-    const bool links = options.task == TaskKind::kLink;
-    dataset = load_hetero_dataset(
-        file, {.need = links ? Need::kGraph : Need::kTraining, .split = options.split, .seed = options.seed});
-  });
-  NodeRun run = make_hetero_run(std::move(dataset), options, device, ranks);
-  run.task.load_ms = load_ms;
-  return run;
 }
 
 }  // namespace rodeo

@@ -2,21 +2,14 @@
 /// types and relations.
 #pragma once
 
-#include <string>
-
 #include "core/communicator.h"
 #include "datasets/hetero_dataset.h"
 #include "train/task/node_run.h"
-#include "train/task/run_plan.h"
 
 namespace rodeo {
 
 /// Throws Error for options that models of relations do not have yet, with the reason.
 void check_hetero_options(const TrainOptions& options);
-
-/// The plan of a run on a file. Throws Error for a file of one node type.
-RunPlan plan_hetero_run(const std::string& file, const TrainOptions& options, Device device,
-                        const Communicator& ranks);
 
 /// Builds options.model for the target type of `dataset`, which is on the host. With options.undirected each
 /// relation gets its reverse. Node types without features get trainable rows. Predictions are of the target
@@ -31,9 +24,5 @@ NodeRun make_hetero_run(HeteroDataset dataset, const TrainOptions& options, Devi
 /// Features are scaled as in training. Throws Error for other types, features and relations than those.
 NodeRun make_hetero_prediction_run(HeteroDataset dataset, const TrainedTypes& trained, std::int64_t classes,
                                    const TrainOptions& options, Device device);
-
-/// make_hetero_run() of a file.
-NodeRun load_hetero_run(const std::string& file, const TrainOptions& options, Device device,
-                        const Communicator& ranks = {});
 
 }  // namespace rodeo

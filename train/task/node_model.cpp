@@ -180,9 +180,20 @@ NodeRun build_run(DataSource source, RunPlan plan, const TrainOptions& options, 
 RunPlan plan_source(const DataSource& source, const TrainOptions& options, Device device,
                     const Communicator& ranks) {
   if (source.in_file()) check_hdf5_file(source.file);
-  if (has_relations(options)) return plan_hetero_run(source.file, options, device, ranks);
-  check(!source.in_file() || !is_hetero_file(source.file), source.file,
-        ": holds node types and relations, and --model ", options.model,
+  const bool relations = source.in_file() && is_hetero_file(source.file);
+  if (has_relations(options)) {
+    check(relations, source.in_file() ? source.file : "the dataset",
+          ": holds one type of nodes, and --model ", options.model,
+          " is for several: choose one of gcn, gat, sage and the others");
+    return {.data = {.where = source.file, .in_file = true, .form = FeatureForm::kDense},
+            .device = device,
+            .ranks = ranks.size(),
+            .partitioned = ranks.size() > 1 && options.batch == 0,
+            .undirected = options.undirected,
+            .form = FeatureForm::kDense,
+            .tiers = std::vector<MemoryTiers>(1)};
+  }
+  check(!relations, source.file, ": holds node types and relations, and --model ", options.model,
         " is for one type of nodes: choose rgcn, rgat, hgt or hetero-sage");
   const Room room = measure_room(device, ranks);
   return plan_run(options, read_header(source, options.input_features), room, ranks.size());
@@ -195,7 +206,16 @@ NodeRun make_run(DataSource source, const TrainOptions& options, Device device, 
     return make_hetero_run(std::move(hetero), options, device, ranks);
   }
   RunPlan plan = plan_source(source, options, device, ranks);
-  if (has_relations(options)) return load_hetero_run(source.file, options, device, ranks);
+  if (has_relations(options)) {
+    const Need need = options.task == TaskKind::kLink ? Need::kGraph : Need::kTraining;
+    const double load_ms = timed(kCpu, [&] {
+      source.hetero =
+          load_hetero_dataset(source.file, {.need = need, .split = options.split, .seed = options.seed});
+    });
+    NodeRun run = make_hetero_run(std::move(source.hetero), options, device, ranks);
+    run.task.load_ms = load_ms;
+    return run;
+  }
   if (!source.in_file() && plan.task == TaskKind::kNode) choose_split(source.dataset, options);
   return build_run(std::move(source), std::move(plan), options, ranks, Purpose::kTraining);
 }

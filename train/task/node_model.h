@@ -6,8 +6,8 @@
 
 namespace rodeo {
 
-/// The plan that the functions below carry out. Throws Error as check_hdf5_file() and plan_run() do. A
-/// collective call.
+/// The plan that the functions below carry out. Throws Error as check_hdf5_file() and plan_run() do, and
+/// where one of model and data is of one node type, and the other of several. A collective call.
 RunPlan plan_source(const DataSource& source, const TrainOptions& options, Device device,
                     const Communicator& ranks = {});
 
