@@ -55,18 +55,19 @@ std::shared_ptr<const NodePartition> graph_rows(const SampleSettings& s, std::in
 }
 
 /// Moves the features to the host or says that they are cut among ranks, and counts which rows batches read:
-/// returns what `describe` says.
+/// returns HottestRows::text.
 std::string place_features(const SampleSettings& s, SampleData& data) {
   if (s.features_on == FeaturesOn::kDevice) return "on the device";
   const std::int64_t nodes = all_rows(data.graph).nodes;
   const MiniBatchTraining batches{.batches = MiniBatches(data.train, nodes, s.batch, 0, s.device),
                                   .sampler = NeighborSampler(data.graph, {s.fanout}),
-                                  .batch_size = s.batch};
+                                  .batch_size = s.batch,
+                                  .ranks = s.ranks};
   TrainOptions options;
   options.feature_cache_mib = s.cache_mib;
   if (s.features_on == FeaturesOn::kPeers) {
     data.peers = std::make_shared<PeerRows>(data.x, feature_rows(s, nodes));
-    return describe(*data.peers, hottest_rows(*data.peers, batches, options));
+    return hottest_rows(*data.peers, batches, options).text;
   }
   const Tensor x = page_locked_of_host(data.x.shape(), data.x.dtype(), s.device, s.ranks);
   if (ranks_of_host(s.ranks).rank == 0) x.copy_from(data.x);
@@ -74,9 +75,8 @@ std::string place_features(const SampleSettings& s, SampleData& data) {
   s.ranks.barrier();
   data.x = x;
   HottestRows hottest = hottest_rows(data.x, batches, options);
-  const std::string text = describe(data.x, hottest, ranks_of_host(s.ranks).size);
   data.cache = std::move(hottest.cache);
-  return text;
+  return hottest.text;
 }
 
 Tensor random_labels(std::int64_t nodes, std::int64_t classes, Device device) {

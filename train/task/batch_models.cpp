@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "core/rank_memory.h"
 #include "core/text.h"
 #include "models/trunk.h"
 #include "ops/convert.h"
@@ -26,20 +25,20 @@ std::shared_ptr<const MiniBatchTraining> make_batches(const TrainOptions& option
     out->parts.emplace(adj, task.split.train, options.batch, options.layers, options.seed);
   out->ranks = task.ranks;
   if (task.disk_features) {
-    out->features = describe(*task.disk_features, hottest_rows(*task.disk_features, *out, options));
+    out->features = hottest_rows(*task.disk_features, *out, options).text;
     out->read_features = [from = task.disk_features](const Tensor& index) { return from->read(index); };
     return out;
   }
   if (task.feature_rows) {
     const auto from = std::make_shared<PeerRows>(task.x.input().value(), task.feature_rows);
-    out->features = describe(*from, hottest_rows(*from, *out, options));
+    out->features = hottest_rows(*from, *out, options).text;
     out->read_features = [from](const Tensor& index) { return [from, index] { return from->read(index); }; };
     return out;
   }
   out->x = task.x.input().value();
   if (task.features_on_host) {
     HottestRows hottest = hottest_rows(out->x, *out, options);
-    out->features = describe(out->x, hottest, ranks_of_host(task.ranks).size);
+    out->features = std::move(hottest.text);
     out->cache = std::move(hottest.cache);
   }
   return out;

@@ -10,6 +10,7 @@
 #include "core/device.h"
 #include "core/memory_stats.h"
 #include "core/over_ranks.h"
+#include "core/rank_memory.h"
 #include "ops/gather_rows.h"
 
 namespace rodeo {
@@ -66,17 +67,25 @@ HottestRows hottest_rows(const std::function<Tensor(const Tensor& index)>& gathe
   return out;
 }
 
-HottestRows hottest_rows(const std::function<Tensor(const Tensor& index)>& gather, const Shape& shape,
-                         DType dtype, Device device, const MiniBatchTraining& training,
+/// place: where the rows are, which the text begins with
+HottestRows hottest_rows(const std::string& place, const std::function<Tensor(const Tensor& index)>& gather,
+                         const Shape& shape, DType dtype, Device device, const MiniBatchTraining& training,
                          const TrainOptions& options) {
   const std::int64_t count = cached_rows(shape, dtype, device, options);
   std::int32_t counts = count > 0;
   if (training.sampler.graph().is_sharded())  // sampling is a collective call: if one rank needs it, all do
     counts = over_ranks(training.ranks, std::vector{counts}, Reduction::kMax)[0];
-  return hottest_rows(gather, count,
-                      counts > 0 ? count_reads(training, shape[0])
-                                 : std::vector<std::int32_t>(static_cast<std::size_t>(shape[0])),
-                      device, options);
+  HottestRows out = hottest_rows(gather, count,
+                                 counts > 0 ? count_reads(training, shape[0])
+                                            : std::vector<std::int32_t>(static_cast<std::size_t>(shape[0])),
+                                 device, options);
+  out.text = place;
+  if (const std::int64_t cached = out.cache.rows.dim(0); cached > 0)
+    out.text +=
+        fmt::format("; {} has {:.1f} % of the rows, for {:.1f} % of the reads",
+                    device.is_cuda() ? "the device" : "a copy",
+                    100 * static_cast<double>(cached) / static_cast<double>(shape[0]), 100 * out.share);
+  return out;
 }
 
 /// Throws OutOfMemory on all ranks if one of them throws it.
@@ -93,25 +102,23 @@ Tensor allocate_on_all(const Communicator& ranks, const Shape& shape, DType dtyp
   return out;
 }
 
-std::string with_cache(const std::string& place, const HottestRows& hottest, std::int64_t rows,
-                       Device device) {
-  if (hottest.cache.rows.dim(0) == 0) return place;
-  return fmt::format("{}; {} has {:.1f} % of the rows, for {:.1f} % of the reads", place,
-                     device.is_cuda() ? "the device" : "a copy",
-                     100 * static_cast<double>(hottest.cache.rows.dim(0)) / static_cast<double>(rows),
-                     100 * hottest.share);
-}
-
 }  // namespace
 
 HottestRows hottest_rows(const Tensor& x, const MiniBatchTraining& training, const TrainOptions& options) {
-  return hottest_rows([&](const Tensor& index) { return gather_rows(x, index); }, x.shape(), x.dtype(),
-                      x.device(), training, options);
+  std::string place = fmt::format("in host memory, {}{}", x.device().is_cuda() ? "page-locked " : "",
+                                  format_bytes(static_cast<double>(x.nbytes())));
+  if (const int ranks = ranks_of_host(training.ranks).size; ranks > 1)
+    place += fmt::format(" shared by {} ranks", ranks);
+  return hottest_rows(
+      place, [&](const Tensor& index) { return gather_rows(x, index); }, x.shape(), x.dtype(), x.device(),
+      training, options);
 }
 
 HottestRows hottest_rows(DiskFeatures& x, const MiniBatchTraining& training, const TrainOptions& options) {
-  HottestRows out = hottest_rows([&](const Tensor& index) { return x.read_in_pieces(index); }, x.shape(),
-                                 x.dtype(), x.device(), training, options);
+  const double bytes = static_cast<double>(x.shape().numel()) * static_cast<double>(size_of(x.file_dtype()));
+  HottestRows out = hottest_rows(
+      "in the file, " + format_bytes(bytes), [&](const Tensor& index) { return x.read_in_pieces(index); },
+      x.shape(), x.dtype(), x.device(), training, options);
   if (out.cache.rows.dim(0) > 0) x.set_cache(out.cache);
   return out;
 }
@@ -132,32 +139,15 @@ HottestRows hottest_rows(PeerRows& x, const MiniBatchTraining& training, const T
     return out;
   };
   HottestRows out = hottest_rows(gather, count, reads, device, options);
-  if (out.cache.rows.dim(0) > 0) x.set_cache(out.cache);
+  out.text = fmt::format("cut among {} ranks, {} on this one", nodes.ranks().size(),
+                         format_bytes(static_cast<double>(x.own().nbytes())));
+  if (out.cache.rows.dim(0) == 0) return out;
+  out.text += fmt::format(
+      ", which has {:.1f} % of the other rows too, for {:.1f} % of their reads",
+      100 * static_cast<double>(out.cache.rows.dim(0)) / static_cast<double>(rows - nodes.num_rows()),
+      100 * out.share);
+  x.set_cache(out.cache);
   return out;
-}
-
-std::string describe(const Tensor& x, const HottestRows& hottest, int ranks) {
-  std::string place = fmt::format("in host memory, {}{}", x.device().is_cuda() ? "page-locked " : "",
-                                  format_bytes(static_cast<double>(x.nbytes())));
-  if (ranks > 1) place += fmt::format(" shared by {} ranks", ranks);
-  return with_cache(place, hottest, x.dim(0), x.device());
-}
-
-std::string describe(const DiskFeatures& x, const HottestRows& hottest) {
-  const double bytes = static_cast<double>(x.shape().numel()) * static_cast<double>(size_of(x.file_dtype()));
-  return with_cache("in the file, " + format_bytes(bytes), hottest, x.shape()[0], x.device());
-}
-
-std::string describe(const PeerRows& x, const HottestRows& hottest) {
-  const NodePartition& nodes = x.nodes();
-  std::string place = fmt::format("cut among {} ranks, {} on this one", nodes.ranks().size(),
-                                  format_bytes(static_cast<double>(x.own().nbytes())));
-  const std::int64_t cached = hottest.cache.rows.dim(0);
-  if (cached == 0) return place;
-  return place + fmt::format(", which has {:.1f} % of the other rows too, for {:.1f} % of their reads",
-                             100 * static_cast<double>(cached) /
-                                 static_cast<double>(nodes.num_nodes() - nodes.num_rows()),
-                             100 * hottest.share);
 }
 
 }  // namespace rodeo

@@ -19,21 +19,19 @@ namespace rodeo {
 struct HottestRows {
   RowCache cache;
   double share = 0;  // of the reads that were counted, those of cached rows
+  std::string text;  // where x is, and how much of it is in the cache
 };
+/// The cache of features in host memory, which the ranks of a host share. A collective call.
+///   text  "in host memory, page-locked 26.50 GiB; the device has 31.2 % of the rows, for 78.4 % of the
+///         reads"
 HottestRows hottest_rows(const Tensor& x, const MiniBatchTraining& training, const TrainOptions& options);
 /// The cache of features in the file; `x` is given the cache.
+///   text  "in the file, 26.50 GiB; the device has 31.2 % of the rows, for 78.4 % of the reads"
 HottestRows hottest_rows(DiskFeatures& x, const MiniBatchTraining& training, const TrainOptions& options);
 /// The cache of rows of other ranks; `x` is given the cache. It has as many rows on all ranks: those that the
 /// rank with the least memory has room for. `share` is of the reads of such rows. A collective call.
+///   text  "cut among 2 ranks, 13.25 GiB on this one, which has 12.3 % of the other rows too, for 60.1 % of
+///         their reads"
 HottestRows hottest_rows(PeerRows& x, const MiniBatchTraining& training, const TrainOptions& options);
-
-/// "in host memory, page-locked 26.50 GiB; the device has 31.2 % of the rows, for 78.4 % of the reads".
-/// ranks: of the host, which share x.
-std::string describe(const Tensor& x, const HottestRows& hottest, int ranks = 1);
-/// "in the file, 26.50 GiB; the device has 31.2 % of the rows, for 78.4 % of the reads"
-std::string describe(const DiskFeatures& x, const HottestRows& hottest);
-/// "cut among 2 ranks, 13.25 GiB on this one, which has 12.3 % of the other rows too, for 60.1 % of their
-/// reads"
-std::string describe(const PeerRows& x, const HottestRows& hottest);
 
 }  // namespace rodeo
