@@ -17,13 +17,36 @@ namespace {
 
 constexpr std::string_view kBalanced = "balanced";
 
+/// What a criterion is of, and how errors call it.
+struct LabelledSets {
+  Tensor label;  // i64 [n], u8 [n, classes] or f32 [n, targets], on the device of the predictions
+  Split sets;    // there too
+  std::int64_t classes = 0;
+  std::string_view examples = "nodes", array = "/y";
+  ColumnScale scale = {};  // of labels that are numbers: target_scale()
+};
+
+/// That of the targets of the training set, on their device; undefined for classes.
+ColumnScale target_scale(const LabelledSets& data) {
+  if (data.label.dtype() != DType::kF32) return {};
+  ColumnSums sums(data.label.dim(1));
+  sums.add(gather_rows(data.label, data.sets.train));
+  return sums.scale().to(data.label.device());
+}
+
 std::vector<double> parse_class_weights(const std::string& text) {
   return parse_option_numbers<double>("class-weights", text,
                                       "balanced, or numbers of at least 0, one for each class",
                                       [](double w) { return w >= 0 && std::isfinite(w); });
 }
 
-void check_regression_options(const TrainOptions& options) {
+void check_options(DType label, const TrainOptions& options) {
+  if (label != DType::kF32) {
+    check(!is_regression(options.metric) && options.loss == RegressionLoss::kMse, "--metric ",
+          name(options.metric), ", --loss ", name(options.loss),
+          ": mse and mae are for labels that are numbers, and the labels of this dataset are classes");
+    return;
+  }
   check(
       options.metric == NodeMetric::kAccuracy || is_regression(options.metric), "--metric ",
       name(options.metric),
@@ -32,15 +55,9 @@ void check_regression_options(const TrainOptions& options) {
         "--class-weights and --label-smoothing are for classes, and the labels of this dataset are numbers");
 }
 
-void check_class_options(const TrainOptions& options) {
-  check(!is_regression(options.metric) && options.loss == RegressionLoss::kMse, "--metric ",
-        name(options.metric), ", --loss ", name(options.loss),
-        ": mse and mae are for labels that are numbers, and the labels of this dataset are classes");
-}
-
 /// Without the checks of data that a rank alone may fail.
-std::shared_ptr<const Criterion> build(const LabelledSets& data, const TrainOptions& options,
-                                       const std::vector<double>& class_weights, NodeMetric metric) {
+std::shared_ptr<const Criterion> make_criterion(const LabelledSets& data, const TrainOptions& options,
+                                                const std::vector<double>& class_weights, NodeMetric metric) {
   if (data.label.dtype() == DType::kF32)
     return std::make_shared<Regression>(
         data.label, data.sets,
@@ -78,24 +95,6 @@ void check_class_weights(const std::string& text) {
   if (text != kBalanced) parse_class_weights(text);
 }
 
-std::shared_ptr<const Criterion> make_criterion(const LabelledSets& data, const TrainOptions& options) {
-  if (data.label.dtype() == DType::kF32)
-    check_regression_options(options);
-  else
-    check_class_options(options);
-  const std::vector<double> weights = class_weights(data, options);
-  std::shared_ptr<const Criterion> out = build(data, options, weights, options.metric);
-  check_labels_are_known(data, *out, weights);
-  return out;
-}
-
-ColumnScale target_scale(const LabelledSets& data) {
-  if (data.label.dtype() != DType::kF32) return {};
-  ColumnSums sums(data.label.dim(1));
-  sums.add(gather_rows(data.label, data.sets.train));
-  return sums.scale().to(data.label.device());
-}
-
 void set_criterion(NodeRun& run, const TrainOptions& options) {
   auto& [task, model] = run;
   LabelledSets own{task.label, task.split, task.num_classes};
@@ -107,24 +106,27 @@ void set_criterion(NodeRun& run, const TrainOptions& options) {
     all.sets = split_of_all(*task.partition, task.split);
   }
   task.target_scale = own.scale = all.scale = target_scale(all);
-  std::shared_ptr<const Criterion> of_all = make_criterion(all, options);
+  check_options(all.label.dtype(), options);
   const std::vector<double> weights = class_weights(all, options);
+  std::shared_ptr<const Criterion> of_all = make_criterion(all, options, weights, options.metric);
+  check_labels_are_known(all, *of_all, weights);
   // Ranks add up means over their nodes. For other metrics each has the predictions and labels of all nodes.
   TrainerParts& parts = model.parts;
-  parts.metrics = task.partition && of_all->metrics_are_means() ? build(own, options, weights, options.metric)
-                                                                : std::move(of_all);
+  parts.metrics = task.partition && of_all->metrics_are_means()
+                      ? make_criterion(own, options, weights, options.metric)
+                      : std::move(of_all);
   parts.criterion = parts.metrics;
   if (options.prune_rows) {  // the model predicts the training nodes alone
     const Tensor none = Tensor::zeros({0}, DType::kI64, task.label.device());
-    parts.criterion = build({take(task.label, task.split.train),
-                             {counted(task.split.train.numel(), task.label.device()), none, none},
-                             task.num_classes,
-                             own.examples,
-                             own.array,
-                             own.scale},
-                            options, weights, NodeMetric::kAccuracy);
+    parts.criterion = make_criterion({take(task.label, task.split.train),
+                                      {counted(task.split.train.numel(), task.label.device()), none, none},
+                                      task.num_classes,
+                                      own.examples,
+                                      own.array,
+                                      own.scale},
+                                     options, weights, NodeMetric::kAccuracy);
   } else if (task.partition && !parts.metrics->metrics_are_means()) {
-    parts.criterion = build(own, options, weights, NodeMetric::kAccuracy);
+    parts.criterion = make_criterion(own, options, weights, NodeMetric::kAccuracy);
   }
   task.metric = parts.metrics->metric_name();
 }
