@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "ops/combine.h"
 #include "ops/gather_rows.h"
 
 namespace rodeo {
@@ -70,26 +71,19 @@ Tensor DiskFeatures::finish(Begun& begun) const {
   Tensor rows;
   if (read > 0) {
     begun.reading->wait();
-    const Tensor raw = Tensor::empty({read, columns}, file_.dtype(), device_);
-    begun.buffer->upload(raw);
+    rows = Tensor::empty({read, columns}, file_.dtype(), device_);
+    begun.buffer->upload(rows);
     begun.reading.reset();
     {
       const std::lock_guard lock(mutex_);
       free_.push_back(std::move(begun.buffer));
     }
-    rows = convert(raw);
+    if (scale_.scaling != FeatureScaling::kNone || rows.dtype() != dtype_)
+      rows = scale_.apply(Features(rows.to(DType::kF32))).dense().value().to(dtype_);
   }
   if (cached == 0) return read > 0 ? rows : Tensor::empty({0, columns}, dtype_, device_);
   if (read == 0) return gather_rows(cache_.rows, slots);
-  const Tensor both = Tensor::empty({cached + read, columns}, dtype_, device_);
-  both.slice(0, cached).copy_from(gather_rows(cache_.rows, slots));
-  both.slice(cached, cached + read).copy_from(rows);
-  return gather_rows(both, order);
-}
-
-Tensor DiskFeatures::convert(const Tensor& raw) const {
-  if (scale_.scaling == FeatureScaling::kNone && raw.dtype() == dtype_) return raw;
-  return scale_.apply(Features(raw.to(DType::kF32))).dense().value().to(dtype_);
+  return gather_rows(concat_rows(std::vector{gather_rows(cache_.rows, slots), rows}), order);
 }
 
 Tensor DiskFeatures::read_in_pieces(const Tensor& index) const {

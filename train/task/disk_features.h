@@ -46,7 +46,6 @@ class DiskFeatures {
   struct Begun;
   std::unique_ptr<UploadBuffer> free_buffer() const;
   Tensor finish(Begun& begun) const;
-  Tensor convert(const Tensor& raw) const;
 
   FeatureFile file_;
   FeatureScale scale_;
