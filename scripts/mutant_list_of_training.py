@@ -119,7 +119,7 @@ OF_TRAINING = [
     ("train/column_scale.cpp", "variance > kNoVariance * mean * mean &&", "variance > kNoVariance &&", "TrainScales*:TrainFeatureScale*"),
     ("train/commands/repeat.cpp", "std::min(options.parallel, static_cast<int>(count))",
      "std::max(options.parallel, static_cast<int>(count))", "TrainRepeat*"),
-    ("train/epoch_times.cpp", "batches_->train_ms == 0 || batches->train_ms > 0", "true", "TrainMiniBatches*:TrainProfile*"),
+    ("train/fit.cpp", "batches->train_ms == 0 || of->train_ms > 0", "true", "TrainMiniBatches*:TrainProfile*"),
     ("train/fit.cpp", "epoch - first < options_.warmup_epochs", "epoch - first <= options_.warmup_epochs", "TrainLoop*:TrainProfile*"),
     ("train/pair_batches.cpp", "static_cast<std::uint64_t>(epoch_) << 32 | ", "", "TrainLinkBatches*:TrainPairBatches*"),
     ("train/pair_ranking.cpp", "static_cast<double>(hits) + 0.25", "static_cast<double>(hits) - 0.25", "TrainLinkTask*:TrainOgbReference*"),

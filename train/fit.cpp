@@ -1,13 +1,14 @@
 // Trainer::fit: the epochs of a run with their times, evaluations and ends.
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "core/async_host_copy.h"
 #include "core/category_timer.h"
 #include "core/over_ranks.h"
 #include "core/stopwatch.h"
-#include "train/epoch_times.h"
 #include "train/trainer.h"
 
 namespace rodeo {
@@ -25,6 +26,42 @@ PartTimes parts_of(CategoryTimer& timer, double ms) {
                communication = timer.milliseconds(KernelCategory::kCommunication);
   return {sparse, gemm, ms - sparse - gemm - communication, communication};
 }
+
+/// Times of the epochs of a run. Warm-up epochs are kept one by one; profiled ones count for their parts
+/// alone.
+struct EpochTimes {
+  void add(const EpochReport& report, bool is_warmup) {
+    if (report.parts)
+      parts.push_back(*report.parts);
+    else
+      (is_warmup ? warmup_ms : epoch_ms).push_back(report.ms);
+    if (report.evaluation) evaluation_ms.push_back(report.evaluation_ms);
+    if (report.batches && !report.parts && !is_warmup) wait_ms.push_back(report.batches->wait_ms);
+    keep(report.batches);
+  }
+  /// A profiled epoch, which has the times of its parts, is kept until the next one.
+  void keep(const std::optional<BatchTotals>& of) {
+    if (of && (!batches || batches->train_ms == 0 || of->train_ms > 0)) batches = of;
+  }
+  void finish(TrainSummary& summary) const {
+    const auto of_parts = [&](double PartTimes::*part) {
+      std::vector<double> values;
+      for (const PartTimes& times : parts) values.push_back(times.*part);
+      return summarize(std::move(values));
+    };
+    summary.warmup_ms = warmup_ms;
+    summary.epoch_ms = summarize(epoch_ms);
+    summary.wait_ms = summarize(wait_ms);
+    summary.evaluation_ms = summarize(evaluation_ms);
+    summary.parts = {of_parts(&PartTimes::sparse), of_parts(&PartTimes::gemm), of_parts(&PartTimes::other),
+                     of_parts(&PartTimes::communication)};
+    summary.batches = batches;
+  }
+
+  std::vector<double> warmup_ms, epoch_ms, wait_ms, evaluation_ms;
+  std::vector<PartTimes> parts;
+  std::optional<BatchTotals> batches;
+};
 
 }  // namespace
 
@@ -150,7 +187,7 @@ TrainSummary Trainer::fit(const std::function<void(const EpochReport&)>& on_epoc
   summary.batch = now.batch;
   summary.best_epoch = now.best_epoch;
   if (now.best_epoch > 0) summary.best = now.best;
-  if (now.best_epoch > 0 || times.has_evaluations()) summary.last = now.last;
+  if (now.best_epoch > 0 || !times.evaluation_ms.empty()) summary.last = now.last;
   times.finish(summary);
   summary.kernels = step_.num_kernels();
   summary.peak_bytes = memory_stats(device_).peak;
