@@ -24,7 +24,7 @@ bool started_as_rank() {
 int launch_ranks(int count, const std::vector<std::string>& command) {
   check(count >= 1 && count <= 1024, "[launch_ranks] count must be in [1, 1024], got ", count);
   check(!command.empty(), "[launch_ranks] command is empty");
-  const comm::File listener = comm::listen_on(0, /*local=*/true);
+  const FileDescriptor listener = comm::listen_on(0, /*local=*/true);
   comm::Pipe report;
   check(::write(report.writer.get(), "r", 1) == 1, "[launch_ranks] cannot write to a pipe");
 

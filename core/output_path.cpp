@@ -11,6 +11,7 @@
 #include <filesystem>
 
 #include "core/error.h"
+#include "core/file_descriptor.h"
 
 namespace rodeo {
 namespace {
@@ -50,11 +51,8 @@ bool is_running(pid_t process) {
 
 /// Writers hold a lock on their partial file, also those in other containers, whose processes are not seen.
 bool is_locked(const fs::path& path) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-  if (file < 0) return true;
-  const bool locked = ::flock(file, LOCK_EX | LOCK_NB) != 0;
-  ::close(file);
-  return locked;
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  return file.get() < 0 || ::flock(file.get(), LOCK_EX | LOCK_NB) != 0;
 }
 
 void remove_left_behind(const std::string& target) {

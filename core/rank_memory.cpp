@@ -12,10 +12,10 @@
 #include <set>
 #include <string>
 
-#include "core/comm/file.h"
 #include "core/cuda/runtime.h"
 #include "core/device.h"
 #include "core/external.h"
+#include "core/file_descriptor.h"
 #include "core/memory_stats.h"
 #include "core/page_locked.h"
 
@@ -111,10 +111,10 @@ Tensor page_locked_of_host(const Shape& shape, DType dtype, Device device, const
   const Hosts hosts = find_hosts(ranks);
   const std::size_t bytes = static_cast<std::size_t>(shape.numel()) * size_of(dtype);
   const bool makes = hosts.own.rank == 0;
-  comm::File file;
+  FileDescriptor file;
   int error = 0;
   if (makes) {
-    file = comm::File(::memfd_create("rodeo", MFD_CLOEXEC));
+    file = FileDescriptor(::memfd_create("rodeo", MFD_CLOEXEC));
     if (file.get() < 0)
       error = errno;
     else if (bytes > static_cast<std::size_t>(memory_room(kCpu).free))
@@ -127,7 +127,7 @@ Tensor page_locked_of_host(const Shape& shape, DType dtype, Device device, const
   const std::vector<std::int64_t> all = ranks.all_gather(Tensor::from(own, {1, 2})).to_vector<std::int64_t>();
   if (!makes) {
     const auto at = static_cast<std::size_t>(2 * hosts.first);
-    file = comm::File(::open(path_of(all[at], all[at + 1]).c_str(), O_RDWR | O_CLOEXEC));
+    file = FileDescriptor(::open(path_of(all[at], all[at + 1]).c_str(), O_RDWR | O_CLOEXEC));
     if (file.get() < 0) error = errno;
   }
   const auto mapping = std::make_shared<Mapping>(bytes, device);

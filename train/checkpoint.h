@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "core/file_descriptor.h"
 #include "train/safetensors.h"
 
 namespace rodeo {
@@ -26,9 +27,6 @@ class CheckpointFolder {
   /// Creates the folder, removes unfinished checkpoints of killed processes, and locks the folder until
   /// destruction. Throws Error if it cannot be written to, or if another process holds the lock.
   explicit CheckpointFolder(const std::string& folder);
-  ~CheckpointFolder();
-  CheckpointFolder(const CheckpointFolder&) = delete;
-  CheckpointFolder& operator=(const CheckpointFolder&) = delete;
 
   /// The epoch of the latest checkpoint, if there is one.
   std::optional<int> latest() const;
@@ -43,7 +41,7 @@ class CheckpointFolder {
 
  private:
   std::string folder_;
-  int lock_ = -1;
+  FileDescriptor lock_;
 };
 
 /// `path` itself if it is a file; for a folder of checkpoints, the best weights of the latest one. Throws

@@ -36,7 +36,7 @@ class Signals {
     sigemptyset(&set);
     for (const int signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP}) sigaddset(&set, signal);
     ::sigprocmask(SIG_BLOCK, &set, &before_);
-    file_ = File(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+    file_ = FileDescriptor(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
   }
   ~Signals() { ::sigprocmask(SIG_SETMASK, &before_, nullptr); }
   Signals(const Signals&) = delete;
@@ -50,14 +50,14 @@ class Signals {
 
  private:
   sigset_t before_;
-  File file_;
+  FileDescriptor file_;
 };
 
 struct Process {
   pid_t id = -1;
   bool running = false;
-  int status = 0;  // from waitpid()
-  File errors;     // reader of its stderr; none: that of this process
+  int status = 0;         // from waitpid()
+  FileDescriptor errors;  // reader of its stderr; none: that of this process
   std::string stderr_text;
 };
 
@@ -262,8 +262,8 @@ class Launcher {
 Pipe::Pipe() {
   int files[2];
   check(::pipe2(files, O_CLOEXEC) == 0, "[launch_ranks] cannot make a pipe: ", std::strerror(errno));
-  reader = File(files[0]);
-  writer = File(files[1]);
+  reader = FileDescriptor(files[0]);
+  writer = FileDescriptor(files[1]);
   ::fcntl(reader.get(), F_SETFL, O_NONBLOCK);
 }
 

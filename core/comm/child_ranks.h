@@ -5,14 +5,14 @@
 #include <utility>
 #include <vector>
 
-#include "core/comm/file.h"
+#include "core/file_descriptor.h"
 
 namespace rodeo::comm {
 
 /// Both ends of a pipe that children do not inherit. The reader does not block.
 struct Pipe {
   Pipe();
-  File reader, writer;
+  FileDescriptor reader, writer;
 };
 
 struct ChildRank {

@@ -46,10 +46,10 @@ std::uint64_t counterproof_of(HashKey key, const Hello& hello, const Greeting& g
 /// delay nobody.
 class Arrivals {
  public:
-  Arrivals(const File& listener, HashKey key) : listener_(listener), key_(key) {}
+  Arrivals(const FileDescriptor& listener, HashKey key) : listener_(listener), key_(key) {}
 
   /// The next connection that belongs to this run. No descriptor: none came until `deadline`.
-  File next(Hello& hello, Endpoint& peer, Clock::time_point deadline) {
+  FileDescriptor next(Hello& hello, Endpoint& peer, Clock::time_point deadline) {
     do {
       std::vector<pollfd> files = {{listener_.get(), POLLIN, 0}};
       for (const Guest& guest : guests_) files.push_back({guest.file.get(), POLLIN, 0});
@@ -69,7 +69,7 @@ class Arrivals {
 
  private:
   struct Guest {
-    File file;
+    FileDescriptor file;
     Endpoint peer;
     Greeting greeting = {};
     Hello hello = {};
@@ -104,7 +104,7 @@ class Arrivals {
     return false;
   }
 
-  const File& listener_;
+  const FileDescriptor& listener_;
   HashKey key_;
   std::vector<Guest> guests_;
 };
@@ -153,7 +153,7 @@ class Join {
   std::size_t table_bytes() const { return endpoints_.size() * sizeof(Endpoint); }
 
   /// Whether the rank at the other end is of this run, and has heard that this one is, until `deadline`.
-  bool introduce(const File& file, Purpose purpose, Clock::time_point deadline) const {
+  bool introduce(const FileDescriptor& file, Purpose purpose, Clock::time_point deadline) const {
     Greeting greeting;
     if (!read_all(file, &greeting, sizeof(greeting), deadline) || greeting.magic != kMagic) return false;
     Hello hello{.rank = rank_, .size = size_, .purpose = purpose, .port = port_of(listener_)};
@@ -172,7 +172,7 @@ class Join {
     return str("rank", ranks.size() > 1 ? "s " : " ", join(ranks));
   }
 
-  File listen_at_meeting(bool local) const {
+  FileDescriptor listen_at_meeting(bool local) const {
     const Meeting& meeting = launch_.meeting;
     if (meeting.listen_file >= 0) {
       if (!is_listening(meeting.listen_file))
@@ -180,10 +180,10 @@ class Join {
             str("the launcher's socket, file ", meeting.listen_file,
                 ", was closed by a program between the launcher and rank 0: start rank 0 directly, or keep "
                 "files open (in Python: close_fds=False)"));
-      return File(meeting.listen_file);
+      return FileDescriptor(meeting.listen_file);
     }
     for (int i = 0; i < meeting.num_ports; ++i) {
-      File file = listen_on(meeting.port + i, local);
+      FileDescriptor file = listen_on(meeting.port + i, local);
       if (file.get() >= 0) return file;
     }
     fail("[communicator] rank 0 cannot listen: ports ", meeting.port, " to ",
@@ -191,8 +191,8 @@ class Join {
   }
 
   /// Accepts a connection of this run and reads its Hello. No descriptor: none came in time.
-  File accept_hello(Hello& got, Endpoint& peer) {
-    File file = arrivals_.next(got, peer, deadline_);
+  FileDescriptor accept_hello(Hello& got, Endpoint& peer) {
+    FileDescriptor file = arrivals_.next(got, peer, deadline_);
     check(file.get() < 0 || (got.size == size_ && got.rank > 0 && got.rank < size_), "[communicator] rank ",
           rank_, " of ", size_, " was joined by a process that is rank ", got.rank, " of ", got.size);
     return file;
@@ -203,10 +203,10 @@ class Join {
     for (int left = size_ - 1; left > 0;) {
       Hello got;
       Endpoint peer;
-      File file = accept_hello(got, peer);
+      FileDescriptor file = accept_hello(got, peer);
       if (file.get() < 0)
         give_up(str(absent(mesh_.notes, 1), " of ", size_, " did not join in ", timeout_, " s"));
-      File& notes = mesh_.notes[at(got.rank)];
+      FileDescriptor& notes = mesh_.notes[at(got.rank)];
       check(notes.get() < 0, "[communicator] two processes are rank ", got.rank, " of ", size_);
       notes = std::move(file);
       endpoints_[at(got.rank)] = {peer.address, static_cast<std::uint32_t>(got.port)};
@@ -214,7 +214,7 @@ class Join {
     }
   }
 
-  std::string absent(const std::vector<File>& files, int first) const {
+  std::string absent(const std::vector<FileDescriptor>& files, int first) const {
     std::vector<int> ranks;
     for (int r = first; r < size_; ++r)
       if (r != rank_ && files[at(r)].get() < 0) ranks.push_back(r);
@@ -230,7 +230,7 @@ class Join {
         give_up(str("rank ", rank_, " did not reach rank 0 in ", timeout_, " s"));
       if (attempt > 0 && attempt % meeting.num_ports == 0)
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
-      File file = connect_to({address, port}, deadline_);
+      FileDescriptor file = connect_to({address, port}, deadline_);
       if (file.get() < 0) continue;
       const Clock::time_point soon =
           meeting.num_ports == 1 ? deadline_ : std::min(deadline_, Clock::now() + std::chrono::seconds(2));
@@ -247,8 +247,8 @@ class Join {
     }
   }
 
-  File link(int r, Purpose purpose) {
-    File file = connect_to(endpoints_[at(r)], deadline_);
+  FileDescriptor link(int r, Purpose purpose) {
+    FileDescriptor file = connect_to(endpoints_[at(r)], deadline_);
     if (file.get() < 0 || !introduce(file, purpose, deadline_))
       give_up(str("rank ", rank_, " cannot connect to rank ", r));
     return file;
@@ -260,11 +260,11 @@ class Join {
     while (left > 0) {
       Hello got;
       Endpoint peer;
-      File file = accept_hello(got, peer);
+      FileDescriptor file = accept_hello(got, peer);
       if (file.get() < 0)
         give_up(
             str(absent(mesh_.data, rank_ + 1), " did not connect to rank ", rank_, " in ", timeout_, " s"));
-      File& place = (got.purpose == kData ? mesh_.data : mesh_.notes)[at(got.rank)];
+      FileDescriptor& place = (got.purpose == kData ? mesh_.data : mesh_.notes)[at(got.rank)];
       check(place.get() < 0 && got.rank > rank_, "[communicator] two processes are rank ", got.rank, " of ",
             size_);
       place = std::move(file);
@@ -278,7 +278,7 @@ class Join {
   double timeout_;
   Clock::time_point deadline_;
   std::vector<Endpoint> endpoints_;  // where each rank listens
-  File listener_;
+  FileDescriptor listener_;
   Arrivals arrivals_;
   Mesh mesh_;
 };

@@ -10,8 +10,8 @@ namespace rodeo::comm {
 
 /// Two connections to each other rank; none to the own one.
 struct Mesh {
-  std::vector<File> data;   // the bytes of exchanges
-  std::vector<File> notes;  // what a rank tells the others of itself
+  std::vector<FileDescriptor> data;   // the bytes of exchanges
+  std::vector<FileDescriptor> notes;  // what a rank tells the others of itself
 };
 
 /// Joins the ranks of `launch`, which meet at rank 0. The key keeps runs of one user apart; where the ranks

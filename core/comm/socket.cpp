@@ -57,21 +57,21 @@ struct Address {
   socklen_t length = sizeof(sockaddr_un);
 };
 
-bool is_local(const File& socket) {
+bool is_local(const FileDescriptor& socket) {
   int domain = 0;
   socklen_t length = sizeof(domain);
   return ::getsockopt(socket.get(), SOL_SOCKET, SO_DOMAIN, &domain, &length) == 0 && domain == AF_UNIX;
 }
 
 /// Whether the process at the other end may be of this run: between hosts nothing is known of it.
-bool is_trusted(const File& socket) {
+bool is_trusted(const FileDescriptor& socket) {
   if (!is_local(socket)) return true;
   ucred peer = {};
   socklen_t length = sizeof(peer);
   return ::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && peer.uid == ::geteuid();
 }
 
-bool wait_for(const File& socket, short events, Clock::time_point deadline) {
+bool wait_for(const FileDescriptor& socket, short events, Clock::time_point deadline) {
   for (;;) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
     pollfd entry = {socket.get(), events, 0};
@@ -83,7 +83,7 @@ bool wait_for(const File& socket, short events, Clock::time_point deadline) {
 }
 
 /// Small messages at once; a host that vanishes is noticed in 15 s.
-void set_options(const File& socket) {
+void set_options(const FileDescriptor& socket) {
   const auto set = [&](int level, int option, int value) {
     ::setsockopt(socket.get(), level, option, &value, sizeof(value));
   };
@@ -96,14 +96,14 @@ void set_options(const File& socket) {
   set(IPPROTO_TCP, TCP_USER_TIMEOUT, 15000);
 }
 
-File new_socket(bool local) {
-  File file(::socket(local ? AF_UNIX : AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+FileDescriptor new_socket(bool local) {
+  FileDescriptor file(::socket(local ? AF_UNIX : AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   check(file.get() >= 0, "[communicator] cannot make a socket: ", std::strerror(errno));
   return file;
 }
 
 template <class Move>
-bool move_all(const File& socket, std::size_t bytes, short events, Clock::time_point deadline,
+bool move_all(const FileDescriptor& socket, std::size_t bytes, short events, Clock::time_point deadline,
               const Move& move) {
   for (std::size_t done = 0; done < bytes;) {
     const ssize_t count = move(done);
@@ -136,8 +136,8 @@ std::uint32_t resolve(const std::string& host) {
   return address;
 }
 
-File listen_on(int port, bool local) {
-  File file = new_socket(local);
+FileDescriptor listen_on(int port, bool local) {
+  FileDescriptor file = new_socket(local);
   Endpoint own{local ? Endpoint::kThisHost : htonl(INADDR_ANY), static_cast<std::uint32_t>(port)};
   // No port of TCP, and not negative.
   if (local && port == 0) own.port = (static_cast<std::uint32_t>(random_bits()) >> 1) | 0x10000;
@@ -151,7 +151,7 @@ File listen_on(int port, bool local) {
   return {};
 }
 
-int port_of(const File& socket) {
+int port_of(const FileDescriptor& socket) {
   Address address;
   check(::getsockname(socket.get(), &address.any, &address.length) == 0,
         "[communicator] not a socket: ", std::strerror(errno));
@@ -164,17 +164,17 @@ bool is_listening(int file) {
   return ::getsockopt(file, SOL_SOCKET, SO_ACCEPTCONN, &listens, &length) == 0 && listens != 0;
 }
 
-File accept_from(const File& listener, Endpoint& peer) {
+FileDescriptor accept_from(const FileDescriptor& listener, Endpoint& peer) {
   Address address;
-  File file(::accept4(listener.get(), &address.any, &address.length, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  FileDescriptor file(::accept4(listener.get(), &address.any, &address.length, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (file.get() < 0 || !is_trusted(file)) return {};
   set_options(file);
   peer = is_local(file) ? Endpoint{} : address.endpoint();
   return file;
 }
 
-File connect_to(Endpoint endpoint, Clock::time_point deadline) {
-  File file = new_socket(endpoint.address == Endpoint::kThisHost);
+FileDescriptor connect_to(Endpoint endpoint, Clock::time_point deadline) {
+  FileDescriptor file = new_socket(endpoint.address == Endpoint::kThisHost);
   const Address address(endpoint);
   while (::connect(file.get(), &address.any, address.length) != 0) {
     if (errno == EAGAIN && Clock::now() < deadline) {  // AF_UNIX: many connect at once
@@ -193,13 +193,14 @@ File connect_to(Endpoint endpoint, Clock::time_point deadline) {
   return file;
 }
 
-bool read_all(const File& socket, void* data, std::size_t bytes, Clock::time_point deadline) {
+bool read_all(const FileDescriptor& socket, void* data, std::size_t bytes, Clock::time_point deadline) {
   return move_all(socket, bytes, POLLIN, deadline, [&](std::size_t done) {
     return ::recv(socket.get(), static_cast<char*>(data) + done, bytes - done, 0);
   });
 }
 
-bool write_all(const File& socket, const void* data, std::size_t bytes, Clock::time_point deadline) {
+bool write_all(const FileDescriptor& socket, const void* data, std::size_t bytes,
+               Clock::time_point deadline) {
   return move_all(socket, bytes, POLLOUT, deadline, [&](std::size_t done) {
     return ::send(socket.get(), static_cast<const char*>(data) + done, bytes - done, MSG_NOSIGNAL);
   });

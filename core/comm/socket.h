@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string>
 
-#include "core/comm/file.h"
+#include "core/file_descriptor.h"
 
 namespace rodeo::comm {
 
@@ -33,18 +33,18 @@ std::uint32_t resolve(const std::string& host);
 
 /// Listens on `port`, or on a free one if it is 0, for processes of this user on this host (`local`) or for
 /// anybody. No descriptor if the port is taken.
-File listen_on(int port, bool local);
-int port_of(const File& socket);
+FileDescriptor listen_on(int port, bool local);
+int port_of(const FileDescriptor& socket);
 
 /// Whether the descriptor is an open socket that listens.
 bool is_listening(int file);
 /// Accepts a connection that has come. No descriptor: there is none, or it was of another user.
-File accept_from(const File& listener, Endpoint& peer);
+FileDescriptor accept_from(const FileDescriptor& listener, Endpoint& peer);
 /// Tries once. No descriptor: nobody listens there, or the answer takes longer than to `deadline`.
-File connect_to(Endpoint endpoint, Clock::time_point deadline);
+FileDescriptor connect_to(Endpoint endpoint, Clock::time_point deadline);
 
 /// All bytes, until `deadline`. False: the other side has closed the connection, or is late.
-bool read_all(const File& socket, void* data, std::size_t bytes, Clock::time_point deadline);
-bool write_all(const File& socket, const void* data, std::size_t bytes, Clock::time_point deadline);
+bool read_all(const FileDescriptor& socket, void* data, std::size_t bytes, Clock::time_point deadline);
+bool write_all(const FileDescriptor& socket, const void* data, std::size_t bytes, Clock::time_point deadline);
 
 }  // namespace rodeo::comm

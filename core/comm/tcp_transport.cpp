@@ -40,7 +40,7 @@ struct Session {
   }
   void tell(Note note) const {
     const std::lock_guard locked(lock());
-    for (const File& file : mesh.notes)
+    for (const FileDescriptor& file : mesh.notes)
       if (file.get() >= 0) [[maybe_unused]]
         const ssize_t sent = ::send(file.get(), &note, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
   }

@@ -28,7 +28,7 @@ struct MeetingRun {
     meeting = {local ? "127.0.0.1" : "0x7f.1", port_of(listener), 1, "key", ::dup(listener.get())};
     address = {local ? Endpoint::kThisHost : resolve("127.0.0.1"), static_cast<std::uint32_t>(meeting.port)};
   }
-  File stranger() const { return connect_to(address, in(1)); }
+  FileDescriptor stranger() const { return connect_to(address, in(1)); }
 
   /// What each rank says when all have joined, or not: the sum of what it hears from the others.
   std::vector<std::string> join(double timeout) {
@@ -41,10 +41,10 @@ struct MeetingRun {
         try {
           const Mesh mesh = join_ranks(launch, timeout);
           int sum = 0;
-          for (const std::vector<File>* files : {&mesh.data, &mesh.notes})
+          for (const std::vector<FileDescriptor>* files : {&mesh.data, &mesh.notes})
             for (int p = 0; p < kRanks; ++p)
               if (p != r) write_all((*files)[static_cast<std::size_t>(p)], &r, sizeof(r), in(1));
-          for (const std::vector<File>* files : {&mesh.data, &mesh.notes})
+          for (const std::vector<FileDescriptor>* files : {&mesh.data, &mesh.notes})
             for (int p = 0; p < kRanks; ++p)
               if (int got = 0;
                   p != r && read_all((*files)[static_cast<std::size_t>(p)], &got, sizeof(got), in(1)))
@@ -59,7 +59,7 @@ struct MeetingRun {
   }
   static std::vector<std::string> all_joined() { return {"hears 12", "hears 10", "hears 6"}; }
 
-  File listener;
+  FileDescriptor listener;
   Meeting meeting;
   Endpoint address;
 };
@@ -70,7 +70,7 @@ INSTANTIATE_TEST_SUITE_P(, CoreMesh, testing::Bool(),
 
 TEST_P(CoreMesh, SilenceAndNonsenseDelayNobody) {
   MeetingRun run(GetParam());
-  std::vector<File> strangers;
+  std::vector<FileDescriptor> strangers;
   const auto say = [&](const std::string& text) {
     strangers.push_back(run.stranger());
     ASSERT_GE(strangers.back().get(), 0);
@@ -90,7 +90,7 @@ TEST_P(CoreMesh, SilenceAndNonsenseDelayNobody) {
 }
 
 /// All bytes that come, until a pause.
-std::string hear(const File& file) {
+std::string hear(const FileDescriptor& file) {
   std::string all;
   for (char byte = 0; read_all(file, &byte, 1, in(0.4));) all += byte;
   return all;
@@ -112,17 +112,17 @@ TEST(CoreMeshTcp, WhatARankHasSaidIsNoTicket) {
     });
   };
   std::thread first = rank(0, run, said[0]), second = rank(1, trap, said[1]);
-  const File once = run.stranger();
+  const FileDescriptor once = run.stranger();
   const std::string challenge = hear(once);
   Endpoint from;
-  File victim;
+  FileDescriptor victim;
   while (victim.get() < 0) victim = accept_from(trap.listener, from);
   write_all(victim, challenge.data(), challenge.size(), in(1));
   const std::string answer = hear(victim);
   ASSERT_GT(answer.size(), 30u);
   const std::uint64_t no_proof = 7;  // that the one at the meeting place knows the key
   write_all(victim, &no_proof, sizeof(no_proof), in(1));
-  const File again = run.stranger();
+  const FileDescriptor again = run.stranger();
   EXPECT_NE(hear(again), challenge);
   write_all(again, answer.data(), answer.size(), in(1));
   EXPECT_EQ(hear(again), "");
@@ -157,7 +157,7 @@ TEST_P(CoreMesh, AnotherRunIsNotJoined) {
 TEST(CoreMeshLocal, OtherUsersAreTurnedAway) {
   if (::geteuid() != 0) GTEST_SKIP() << "not root";
   MeetingRun run(true);
-  const File theirs = listen_on(0, true);
+  const FileDescriptor theirs = listen_on(0, true);
   // Starts work(ready) as another user; goes on when it has written to `ready`.
   const auto as_stranger = [](const auto& work) {
     int ready[2];
@@ -190,7 +190,7 @@ TEST(CoreMeshLocal, OtherUsersAreTurnedAway) {
   EXPECT_EQ(ends_with(guest), 0);
   // A rank tells nothing to a stranger that listens in its place.
   const pid_t host = as_stranger([&](int ready) {
-    const File listener = listen_on(0x20000 + ::getppid(), true);
+    const FileDescriptor listener = listen_on(0x20000 + ::getppid(), true);
     if (::write(ready, "r", 1) != 1) return 1;
     ::usleep(200'000);
     return 0;

@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "core/error.h"
+#include "core/file_descriptor.h"
 #include "core/output_path.h"
 
 namespace rodeo {
@@ -90,29 +91,25 @@ void write_file(const std::string& path, std::string_view contents) {
 }
 
 void sync_folder(const std::string& folder) {
-  const int id = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  check(id >= 0, folder, ": cannot be opened: ", reason());
+  const FileDescriptor file(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  check(file.get() >= 0, folder, ": cannot be opened: ", reason());
   // Some file systems cannot sync a folder and return EINVAL.
-  const bool synced = ::fsync(id) == 0 || errno == EINVAL;
-  const std::string why = synced ? "" : reason();
-  ::close(id);
-  check(synced, folder, ": cannot be synchronised: ", why);
+  const bool synced = ::fsync(file.get()) == 0 || errno == EINVAL;
+  check(synced, folder, ": cannot be synchronised: ", reason());
 }
 
 std::string read_file(const std::string& path, std::size_t limit) {
-  const int id = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  check(id >= 0, path, ": cannot be read: ", reason());
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  check(file.get() >= 0, path, ": cannot be read: ", reason());
   std::string contents;
   char block[1 << 16];
   ssize_t got = 0;
-  while ((got = ::read(id, block, sizeof block)) != 0 && contents.size() <= limit) {
+  while ((got = ::read(file.get(), block, sizeof block)) != 0 && contents.size() <= limit) {
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) break;
     contents.append(block, static_cast<std::size_t>(got));
   }
-  const std::string why = got < 0 ? reason() : "";
-  ::close(id);
-  check(got >= 0, path, ": cannot be read: ", why);
+  check(got >= 0, path, ": cannot be read: ", reason());
   check(contents.size() <= limit, path, ": has more than ", limit, " bytes");
   return contents;
 }

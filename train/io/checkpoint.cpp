@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -117,24 +116,14 @@ CheckpointFolder::CheckpointFolder(const std::string& folder) : folder_(folder) 
   fs::create_directories(folder, error);
   check(!error && fs::is_directory(folder), folder,
         ": cannot be made: ", error ? error.message() : "it is no folder");
-  lock_ = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  check(lock_ >= 0, folder, ": cannot be opened: ", std::strerror(errno));
-  const bool taken = !locked(lock_);
-  try {
-    check(!taken, folder, ": another run writes its checkpoints there");
-    for (const fs::path& path : entries(folder))
-      if (path.filename().string().starts_with(kPrefix) && path.extension() == kUnfinished)
-        fs::remove_all(path, error);
-    write_file(folder + "/.writable", "");  // fail now rather than after hours
-    fs::remove(folder + "/.writable", error);
-  } catch (...) {
-    ::close(lock_);
-    throw;
-  }
-}
-
-CheckpointFolder::~CheckpointFolder() {
-  ::close(lock_);
+  lock_ = FileDescriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  check(lock_.get() >= 0, folder, ": cannot be opened: ", std::strerror(errno));
+  check(locked(lock_.get()), folder, ": another run writes its checkpoints there");
+  for (const fs::path& path : entries(folder))
+    if (path.filename().string().starts_with(kPrefix) && path.extension() == kUnfinished)
+      fs::remove_all(path, error);
+  write_file(folder + "/.writable", "");  // fail now rather than after hours
+  fs::remove(folder + "/.writable", error);
 }
 
 std::optional<int> CheckpointFolder::latest() const {

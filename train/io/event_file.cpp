@@ -93,23 +93,19 @@ EventFile::EventFile(const std::string& folder) {
   const auto time =
       std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch());
   // The final number makes the names of two files of one process and second different, and keeps their order.
-  for (int i = 0; file_ < 0; ++i) {
+  for (int i = 0; file_.get() < 0; ++i) {
     path_ = str(folder, "/events.out.tfevents.", time.count(), ".", host_name(), ".", ::getpid(), ".", i);
-    file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
-    check(file_ >= 0 || errno == EEXIST, path_, ": cannot be written: ", std::strerror(errno));
+    file_ = FileDescriptor(::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666));
+    check(file_.get() >= 0 || errno == EEXIST, path_, ": cannot be written: ", std::strerror(errno));
   }
   record(event(0, bytes_field(3, "brain.Event:2")));
-}
-
-EventFile::~EventFile() {
-  ::close(file_);
 }
 
 // A record: length u64, its masked CRC, the bytes, their masked CRC.
 void EventFile::record(const std::string& event) {
   const std::string length = little_endian(static_cast<std::uint64_t>(event.size()));
   append_record(
-      file_, path_,
+      file_.get(), path_,
       length + little_endian(masked(crc32c(length))) + event + little_endian(masked(crc32c(event))));
 }
 

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/file_descriptor.h"
+
 namespace rodeo {
 
 /// CRC-32C (Castagnoli, polynomial 0x1EDC6F41).
@@ -18,9 +20,6 @@ std::uint32_t crc32c(std::string_view bytes);
 class EventFile {
  public:
   explicit EventFile(const std::string& folder);
-  ~EventFile();
-  EventFile(const EventFile&) = delete;
-  EventFile& operator=(const EventFile&) = delete;
 
   using Scalars = std::vector<std::pair<std::string, double>>;  // by tag
   void scalars(std::int64_t step, const Scalars& values);
@@ -33,7 +32,7 @@ class EventFile {
   void record(const std::string& event);
 
   std::string path_;
-  int file_ = -1;
+  FileDescriptor file_;
 };
 
 }  // namespace rodeo

@@ -58,20 +58,17 @@ std::vector<std::pair<std::string, std::string>> versions() {
 
 LineFile::LineFile(const std::string& path) : path_(path) {
   output_path(path);  // checks what stands there
-  file_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_APPEND, 0666);
-  check(file_ >= 0, path, ": cannot be written: ", std::strerror(errno));
-}
-
-LineFile::~LineFile() {
-  ::close(file_);
+  file_ = FileDescriptor(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_APPEND, 0666));
+  check(file_.get() >= 0, path, ": cannot be written: ", std::strerror(errno));
 }
 
 void LineFile::clear() {
-  check(::ftruncate(file_, 0) == 0 || errno == EINVAL, path_, ": cannot be written: ", std::strerror(errno));
+  check(::ftruncate(file_.get(), 0) == 0 || errno == EINVAL, path_,
+        ": cannot be written: ", std::strerror(errno));
 }
 
 void LineFile::line(const std::string& text) {
-  append_record(file_, path_, text + "\n");
+  append_record(file_.get(), path_, text + "\n");
 }
 
 std::string start_line(const TrainOptions& options, const NodeTask& task, const RunFacts& facts) {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/file_descriptor.h"
 #include "train/task/node_task.h"
 #include "train/task/options.h"
 #include "train/trainer.h"
@@ -31,16 +32,13 @@ class LineFile {
  public:
   /// Appends to an existing file.
   explicit LineFile(const std::string& path);
-  ~LineFile();
-  LineFile(const LineFile&) = delete;
-  LineFile& operator=(const LineFile&) = delete;
   void line(const std::string& text);
   /// Drops what the file had. A pipe or terminal stays as it is.
   void clear();
 
  private:
   std::string path_;
-  int file_ = -1;
+  FileDescriptor file_;
 };
 
 /// JSON objects in one line; "event" is start, epoch, end or error. Unknown values are null.

@@ -5,15 +5,15 @@
 
 #include <utility>
 
-namespace rodeo::comm {
+namespace rodeo {
 
-class File {
+class FileDescriptor {
  public:
-  File() = default;
-  explicit File(int descriptor) : descriptor_(descriptor) {}
-  ~File() { close(); }
-  File(File&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
-  File& operator=(File&& other) noexcept {
+  FileDescriptor() = default;
+  explicit FileDescriptor(int descriptor) : descriptor_(descriptor) {}
+  ~FileDescriptor() { close(); }
+  FileDescriptor(FileDescriptor&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+  FileDescriptor& operator=(FileDescriptor&& other) noexcept {
     if (this != &other) {
       close();
       descriptor_ = std::exchange(other.descriptor_, -1);
@@ -30,4 +30,4 @@ class File {
   int descriptor_ = -1;
 };
 
-}  // namespace rodeo::comm
+}  // namespace rodeo
