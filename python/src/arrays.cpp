@@ -93,17 +93,17 @@ Device torch_device(std::string_view op, std::string_view what, nb::handle devic
 /// what is not a tensor of one of our dtypes: read_torch() then says why.
 Tensor read_exchanged(const DlpackExchange& exchange, std::string_view op, std::string_view what,
                       nb::handle array, bool owned) {
-  ExchangedTensor view{};
+  nb::dlpack::dltensor view;
   if (exchange.tensor_from_object(array.ptr(), &view) != 0) {
     PyErr_Clear();
     return {};
   }
   const auto dtype = known_dtype(view.dtype);
-  const bool cuda = view.device_type == kDlCuda;
-  if (!dtype || (!cuda && view.device_type != kDlCpu)) return {};
+  const bool cuda = view.device.device_type == nb::device::cuda::value;
+  if (!dtype || (!cuda && view.device.device_type != nb::device::cpu::value)) return {};
   return over(op, what, static_cast<char*>(view.data) + view.byte_offset,
               {view.shape, static_cast<std::size_t>(view.ndim)}, view.strides, *dtype,
-              cuda ? cuda_device(view.device_id) : kCpu, owned ? keep(nb::borrow(array)) : nullptr);
+              cuda ? cuda_device(view.device.device_id) : kCpu, owned ? keep(nb::borrow(array)) : nullptr);
 }
 
 Tensor read_torch(std::string_view op, std::string_view what, nb::handle array, bool owned) {

@@ -6,6 +6,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,11 +16,26 @@
 #include "core/adjacency.h"
 #include "core/external.h"
 #include "core/tensor.h"
-#include "dlpack_exchange.h"
 
 namespace rodeo::python {
 
 namespace nb = nanobind;
+
+/// DLPack's table of C functions (DLPackExchangeAPI, DLPack 1.3), which PyTorch has since 2.10: tensors are
+/// read without a call of Python. Functions return 0, or -1 with a Python error.
+struct DlpackExchange {
+  std::uint32_t major, minor;
+  void* previous;
+  void* allocate;
+  void* managed_from_object;
+  void* managed_to_object;
+  /// May be null. `out` lives as the object does.
+  int (*tensor_from_object)(void* object, nb::dlpack::dltensor* out);
+  int (*current_stream)(std::int32_t device_type, std::int32_t device_id, void** out);
+};
+/// The table in a capsule of a type's __dlpack_c_exchange_api__; null where it is None or of another major
+/// version.
+const DlpackExchange* exchange_of(nb::handle capsule);
 
 /// The types and functions of a framework that calls need: set once by rodeo/_frameworks.py.
 struct Torch {

@@ -16,7 +16,7 @@ nb::tuple tuple_of(const Shape& shape) {
 
 /// The address of a contiguous tensor of PyTorch that was just allocated.
 std::uintptr_t address_of(nb::handle tensor) {
-  ExchangedTensor view{};
+  nb::dlpack::dltensor view;
   const DlpackExchange* const exchange = torch_functions->exchange;
   if (exchange && exchange->tensor_from_object(tensor.ptr(), &view) == 0)
     return reinterpret_cast<std::uintptr_t>(view.data) + view.byte_offset;
@@ -44,7 +44,8 @@ Results::Results(std::string_view op, nb::handle like, const Tensor& as, nb::han
     void* stream = nullptr;
     const DlpackExchange* const exchange = torch_functions->exchange;
     if (device_.is_cuda() && exchange) {
-      if (exchange->current_stream(kDlCuda, device_.index, &stream) != 0) nb::raise_python_error();
+      if (exchange->current_stream(nb::device::cuda::value, device_.index, &stream) != 0)
+        nb::raise_python_error();
     } else if (device_.is_cuda()) {
       const auto address = nb::cast<std::uintptr_t>(torch_functions->current_stream(device_.index));
       stream = reinterpret_cast<void*>(address);
