@@ -65,16 +65,7 @@ Rows equal_rows(const char* op, const comm::Backend& backend, const Tensor& x) {
 }
 
 Tensor empty_like(const Tensor& x, std::int64_t rows) {
-  switch (x.rank()) {
-    case 1:
-      return Tensor::empty({rows}, x.dtype(), x.device());
-    case 2:
-      return Tensor::empty({rows, x.dim(1)}, x.dtype(), x.device());
-    case 3:
-      return Tensor::empty({rows, x.dim(1), x.dim(2)}, x.dtype(), x.device());
-    default:
-      return Tensor::empty({rows, x.dim(1), x.dim(2), x.dim(3)}, x.dtype(), x.device());
-  }
+  return Tensor::empty(x.shape().with_rows(rows), x.dtype(), x.device());
 }
 
 /// Runs a collective as a kernel of the category "communication". One rank has none.

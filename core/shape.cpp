@@ -6,7 +6,7 @@
 
 namespace rodeo {
 
-Shape::Shape(std::initializer_list<std::int64_t> sizes) {
+Shape::Shape(std::span<const std::int64_t> sizes) {
   check(sizes.size() <= kMaxRank, "[shape] at most ", kMaxRank, " dimensions, got ", sizes.size());
   std::int64_t numel = 1;
   for (const std::int64_t size : sizes) {
@@ -29,6 +29,13 @@ std::int64_t Shape::numel() const {
   std::int64_t numel = 1;
   for (int i = 0; i < rank_; ++i) numel *= sizes_[i];
   return numel;
+}
+
+Shape Shape::with_rows(std::int64_t rows) const {
+  check(rank_ > 0, "[shape] a scalar has no rows");
+  std::array<std::int64_t, kMaxRank> sizes = sizes_;
+  sizes[0] = rows;
+  return Shape(std::span(sizes.data(), static_cast<std::size_t>(rank_)));
 }
 
 std::ostream& operator<<(std::ostream& out, const Shape& shape) {

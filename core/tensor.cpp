@@ -86,19 +86,7 @@ Tensor Tensor::slice(std::int64_t begin, std::int64_t end) const {
         ") is not within the first dimension of ", shape_);
   Tensor out = *this;
   const std::int64_t stride = dim(0) == 0 ? 0 : numel() / dim(0);
-  switch (rank()) {
-    case 1:
-      out.shape_ = {end - begin};
-      break;
-    case 2:
-      out.shape_ = {end - begin, dim(1)};
-      break;
-    case 3:
-      out.shape_ = {end - begin, dim(1), dim(2)};
-      break;
-    default:
-      out.shape_ = {end - begin, dim(1), dim(2), dim(3)};
-  }
+  out.shape_ = shape_.with_rows(end - begin);
   out.offset_ += begin * stride * static_cast<std::int64_t>(size_of(dtype_));
   return out;
 }

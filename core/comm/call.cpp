@@ -2,26 +2,12 @@
 
 #include <algorithm>
 #include <iterator>
+#include <span>
 
 namespace rodeo::comm {
 namespace {
 
 constexpr int kFixedWords = 6 + Shape::kMaxRank;
-
-Shape make_shape(const std::int64_t* sizes, std::int64_t rank) {
-  switch (rank) {
-    case 0:
-      return {};
-    case 1:
-      return {sizes[0]};
-    case 2:
-      return {sizes[0], sizes[1]};
-    case 3:
-      return {sizes[0], sizes[1], sizes[2]};
-    default:
-      return {sizes[0], sizes[1], sizes[2], sizes[3]};
-  }
-}
 
 const char* name(Reduction reduction) {
   return reduction == Reduction::kSum ? "sum" : "max";
@@ -62,7 +48,7 @@ std::vector<std::int64_t> encode(const Call& call, int num_ranks) {
   words[3] = call.root;
   words[4] = call.cuda;
   words[5] = call.shape.rank();
-  for (int i = 0; i < call.shape.rank(); ++i) words[static_cast<std::size_t>(6 + i)] = call.shape[i];
+  std::ranges::copy(call.shape.sizes(), words.begin() + 6);
   std::copy(call.send_rows.begin(), call.send_rows.end(), words.begin() + kFixedWords);
   std::copy(call.receive_rows.begin(), call.receive_rows.end(), words.end() - num_ranks);
   return words;
@@ -80,7 +66,7 @@ Call decode(const std::vector<std::int64_t>& words, int num_ranks, int rank) {
   call.dtype = static_cast<DType>(words[1]);
   call.reduction = static_cast<Reduction>(words[2]);
   call.root = static_cast<int>(words[3]);
-  call.shape = make_shape(&words[6], words[5]);
+  call.shape = Shape(std::span(words).subspan(6, static_cast<std::size_t>(words[5])));
   call.cuda = words[4] != 0;
   call.send_rows.assign(words.begin() + kFixedWords, words.end() - num_ranks);
   call.receive_rows.assign(words.end() - num_ranks, words.end());

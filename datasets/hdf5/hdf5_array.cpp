@@ -50,19 +50,7 @@ Shape shape_in_file(hid_t space, const std::string& where) {
           " declares more than 2^40 elements");
     elements *= sizes[i];
   }
-  const auto size = [&](int i) { return static_cast<std::int64_t>(sizes[i]); };
-  switch (rank) {
-    case 0:
-      return {};
-    case 1:
-      return {size(0)};
-    case 2:
-      return {size(0), size(1)};
-    case 3:
-      return {size(0), size(1), size(2)};
-    default:
-      return {size(0), size(1), size(2), size(3)};
-  }
+  return Shape(std::vector<std::int64_t>(sizes.begin(), sizes.begin() + rank));
 }
 
 hsize_t file_size_of(hid_t dataset) {
@@ -279,9 +267,7 @@ void Hdf5Array::rehearse(DType dtype) const {
 
 Tensor Hdf5Array::read(DType dtype) const {
   const Tensor out = Tensor::empty(shape_, dtype);
-  constexpr std::int64_t kNone = 0;
-  const Shape starts[] = {{}, {kNone}, {kNone, kNone}, {kNone, kNone, kNone}, {kNone, kNone, kNone, kNone}};
-  read(starts[shape_.rank()], out);
+  read(Shape(std::vector<std::int64_t>(shape_.sizes().size())), out);  // from the first element
   return out;
 }
 

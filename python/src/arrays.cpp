@@ -52,11 +52,7 @@ Tensor over(std::string_view op, std::string_view what, const void* data, std::s
             const std::int64_t* strides, DType dtype, Device device, std::shared_ptr<void> owner) {
   check(n.size() <= static_cast<std::size_t>(Shape::kMaxRank), "[", op, "] ", what, " has ", n.size(),
         " dimensions, at most 4 are possible");
-  const Shape shape = n.empty()       ? Shape{}
-                      : n.size() == 1 ? Shape{n[0]}
-                      : n.size() == 2 ? Shape{n[0], n[1]}
-                      : n.size() == 3 ? Shape{n[0], n[1], n[2]}
-                                      : Shape{n[0], n[1], n[2], n[3]};
+  const Shape shape(n);
   // Strides of empty tensors, and of dimensions of one element, have no meaning.
   std::int64_t expected = 1;
   for (std::size_t i = n.size(); strides && i-- > 0; expected *= n[i])

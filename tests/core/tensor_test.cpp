@@ -1,7 +1,10 @@
 #include "core/tensor.h"
 
+#include <algorithm>
 #include <fstream>
 #include <limits>
+#include <span>
+#include <vector>
 
 #include "core/cuda/runtime.h"
 #include "core/side_stream.h"
@@ -110,6 +113,18 @@ TEST(CoreShape, Checks) {
   EXPECT_ERROR((Shape{2, -1}), "[shape] sizes must be >= 0, got -1");
   EXPECT_ERROR((Shape{std::int64_t{1} << 40, std::int64_t{1} << 40}), "[shape] too many elements");
   EXPECT_ERROR((Shape{1, 2})[2], "[shape] dimension 2 of a shape of rank 2");
+  EXPECT_ERROR(Shape(std::vector<std::int64_t>(5)), "[shape] at most 4 dimensions, got 5");
+  EXPECT_ERROR(Shape{}.with_rows(2), "[shape] a scalar has no rows");
+}
+
+TEST(CoreShape, FromAndToSizes) {
+  const std::vector<std::int64_t> sizes = {7, 5, 0, 3};
+  for (std::size_t rank = 0; rank <= sizes.size(); ++rank) {
+    const auto first = std::span(sizes).first(rank);
+    EXPECT_TRUE(std::ranges::equal(Shape(first).sizes(), first)) << rank;
+  }
+  EXPECT_EQ(Shape(std::vector<std::int64_t>{7, 5, 3}), (Shape{7, 5, 3}));
+  EXPECT_EQ((Shape{7, 5, 3}).with_rows(2), (Shape{2, 5, 3}));
 }
 
 // Every 16-bit pattern survives a round trip, and rounding is to nearest even.

@@ -43,28 +43,6 @@ struct Entry {
   std::uint64_t begin, end;
 };
 
-std::vector<std::int64_t> sizes_of(const Shape& shape) {
-  std::vector<std::int64_t> sizes;
-  for (int i = 0; i < shape.rank(); ++i) sizes.push_back(shape[i]);
-  return sizes;
-}
-
-// Shape checks the number of elements.
-Shape shape_of(const std::vector<std::int64_t>& s) {
-  switch (s.size()) {
-    case 0:
-      return {};
-    case 1:
-      return {s[0]};
-    case 2:
-      return {s[0], s[1]};
-    case 3:
-      return {s[0], s[1], s[2]};
-    default:
-      return {s.at(0), s.at(1), s.at(2), s.at(3)};
-  }
-}
-
 std::vector<std::uint64_t> naturals(const Json& json, const std::string& where, const char* what) {
   check(json.is_array(), where, ": ", what, " must be a list of numbers");
   std::vector<std::uint64_t> values;
@@ -95,7 +73,7 @@ Entry parse_entry(const std::string& path, const std::string& name, const Json& 
         ": data_offsets must be [begin, end] with begin <= end");
   Entry entry{name, *known, {}, offsets[0], offsets[1]};
   try {
-    entry.shape = shape_of({sizes.begin(), sizes.end()});
+    entry.shape = Shape(std::vector<std::int64_t>(sizes.begin(), sizes.end()));
   } catch (const Error& error) {
     fail(where, ": ", error.what());
   }
@@ -158,7 +136,7 @@ void write_safetensors(const std::string& path, const SafeTensors& contents) {
     check(!name.empty() && name != kMetadata && names.insert(name).second, path,
           ": a tensor cannot be named '", name, "', or is there twice");
     check(tensor.defined(), path, ": tensor '", name, "' is undefined");
-    header[name] = {{"dtype", name_in_file(tensor.dtype())}, {"shape", sizes_of(tensor.shape())}};
+    header[name] = {{"dtype", name_in_file(tensor.dtype())}, {"shape", tensor.shape().sizes()}};
   }
   // Values are ordered by falling element size, so that each is aligned for readers that map the file.
   auto by_place = contents.tensors;
