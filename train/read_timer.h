@@ -2,13 +2,14 @@
 #pragma once
 
 #include <algorithm>
-#include <chrono>
 #include <deque>
+#include <optional>
 #include <vector>
 
 #include "core/kernel_observer.h"
 #include "core/stopwatch.h"
 #include "train/step_source.h"
+#include "train/timing.h"
 
 namespace rodeo {
 
@@ -43,20 +44,16 @@ class ReadTimer : public KernelObserver {
 /// (empty: none) to totals.gather_ms, and that of the others to totals.train_ms.
 template <class Work>
 Tensor timed_parts(BatchTotals& totals, const std::vector<Tensor>& features, Device device, Work&& work) {
-  const auto begin = std::chrono::steady_clock::now();
   ReadTimer reads(features);
   Tensor loss;
-  if (!features.empty()) {
-    const ScopedKernelObserver observe(reads);
+  const double all = timed(device, [&] {
+    std::optional<ScopedKernelObserver> observe;
+    if (!features.empty()) observe.emplace(reads);
     loss = work();
-  } else {
-    loss = work();
-  }
-  synchronize(device);
+  });
   const double gather = reads.milliseconds();
   totals.gather_ms += gather;
-  totals.train_ms +=
-      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count() - gather;
+  totals.train_ms += all - gather;
   return loss;
 }
 

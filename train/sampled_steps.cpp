@@ -1,8 +1,9 @@
 #include "train/sampled_steps.h"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
+
+#include "train/timing.h"
 
 namespace rodeo {
 
@@ -32,18 +33,15 @@ void SampledSteps::begin_epoch(const EpochStart& start) {
       steps_.size(), [this](std::size_t step) { return sampler_->sample(step); }, read_features_);
   // Batches are allocated on the side stream: it reuses their memory after the work that reads them.
   side_.waits_for_main();
-  if (times_parts_) synchronize(device_);
 }
 
 template <class Work>
-void SampledSteps::timed(double BatchTotals::*part, Work&& work) {
+void SampledSteps::run(double BatchTotals::*part, Work&& work) {
   if (!times_parts_) return work();
-  const auto begin = std::chrono::steady_clock::now();
-  work();
-  side_.main_waits();
-  synchronize(device_);
-  totals_.*part +=
-      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+  totals_.*part += timed(device_, [&] {
+    work();
+    side_.main_waits();
+  });
 }
 
 void SampledSteps::sample(std::size_t step) {
@@ -62,8 +60,8 @@ const StepInput* SampledSteps::next() {
   if (std::exchange(gave_padded_, false) && !std::exchange(is_kept_, true)) padded_->keep_what_was_used();
   if (at_ == steps_.size()) return nullptr;
   if (!times_parts_) waits_.emplace_back(device_);
-  timed(&BatchTotals::sample_ms, [&] { sample(at_); });
-  timed(&BatchTotals::train_ms, [&] {
+  run(&BatchTotals::sample_ms, [&] { sample(at_); });
+  run(&BatchTotals::train_ms, [&] {
     side_.main_waits();
     if (!times_parts_) waits_.back().stop();
     if (is_padded_) padded_->load(next_.batch);

@@ -53,7 +53,7 @@ class SampledSteps : public StepSource {
     NodePairs pairs;
   };
   template <class Work>
-  void timed(double BatchTotals::*part, Work&& work);
+  void run(double BatchTotals::*part, Work&& work);
   void sample(std::size_t step);
 
   std::unique_ptr<BatchSampler> sampler_;
