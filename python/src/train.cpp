@@ -118,67 +118,52 @@ class PythonObserver : public RunObserver {
   std::optional<nb::python_error> error_;
 };
 
-struct Trained {
-  TrainSummary summary;
-  StateDict best;
-  Tensor logits;
-  std::string model, description;
-  std::vector<std::pair<std::string, double>> details;  // all test metrics of the best epoch
-};
-
-Trained fit(DataSource source, const TrainOptions& options, PythonObserver& observer) {
-  nb::gil_scoped_release release;
-  const PreserveDevice preserve;
-  const RunSettings settings(options);
-  Recorder recorder(options, /*writes=*/true, /*keeps_best=*/true);
-  const TrainedRun trained =
-      train_run(std::move(source), options, parse_device(options.device), {}, recorder, observer);
-  Module& module = *trained.run.model.module;
-  if (!recorder.best().empty()) module.load_state_dict(recorder.best());
-  return {trained.summary,
-          module.state_dict(),
-          logits_of(trained.run),
-          trained.run.model.text,
-          recorder.description(trained.summary),
-          trained.details};
+DataSource source_of(const PyDataset& dataset) {
+  return {.dataset = dataset.data, .edge_split = dataset.edge_split};
+}
+DataSource source_of(const HeteroDataset& dataset) {
+  return {.hetero = dataset};
 }
 
-nb::dict train(DataSource source, const std::string& model, const Given& given, nb::handle callback) {
+template <typename Data>
+nb::dict train(const Data& dataset, const std::string& model, const Given& given, nb::handle callback) {
+  DataSource source = source_of(dataset);
   const TrainOptions options = options_of(model, given);
   PythonObserver observer(callback);
-  Trained trained;
+  nb::dict result;
   try {
-    trained = fit(std::move(source), options, observer);
+    nb::gil_scoped_release release;
+    const PreserveDevice preserve;
+    const RunSettings settings(options);
+    Recorder recorder(options, /*writes=*/true, /*keeps_best=*/true);
+    const TrainedRun trained =
+        train_run(std::move(source), options, parse_device(options.device), {}, recorder, observer);
+    Module& module = *trained.run.model.module;
+    if (!recorder.best().empty()) module.load_state_dict(recorder.best());
+    const StateDict best = module.state_dict();
+    const Tensor logits = logits_of(trained.run);
+    const TrainSummary& summary = trained.summary;
+    const std::string description = recorder.description(summary);
+
+    const nb::gil_scoped_acquire acquire;
+    result["model"] = trained.run.model.text;
+    result["description"] = description;
+    result["epochs"] = summary.epochs;
+    result["best_epoch"] = summary.best_epoch;
+    result["best"] = to_dict(summary.best);
+    result["last"] = to_dict(summary.last);
+    result["epoch_ms"] = summary.epoch_ms.median;
+    result["peak_bytes"] = summary.peak_bytes;
+    result["weights"] = to_dict(best);
+    result["logits"] = to_dlpack(logits);
+    nb::dict details;  // all test metrics of the best epoch
+    for (const auto& [metric, value] : trained.details) details[metric.c_str()] = value;
+    result["details"] = details;
   } catch (const Error&) {
     observer.rethrow();
     throw;
   }
-  const TrainSummary& summary = trained.summary;
-  nb::dict result;
-  result["model"] = trained.model;
-  result["description"] = trained.description;
-  result["epochs"] = summary.epochs;
-  result["best_epoch"] = summary.best_epoch;
-  result["best"] = to_dict(summary.best);
-  result["last"] = to_dict(summary.last);
-  result["epoch_ms"] = summary.epoch_ms.median;
-  result["peak_bytes"] = summary.peak_bytes;
-  result["weights"] = to_dict(trained.best);
-  result["logits"] = to_dlpack(trained.logits);
-  nb::dict details;
-  for (const auto& [metric, value] : trained.details) details[metric.c_str()] = value;
-  result["details"] = details;
   return result;
-}
-
-nb::dict train_dataset(const PyDataset& dataset, const std::string& model, const Given& given,
-                       nb::handle callback) {
-  return train({.dataset = dataset.data, .edge_split = dataset.edge_split}, model, given, callback);
-}
-
-nb::dict train_hetero(const HeteroDataset& dataset, const std::string& model, const Given& given,
-                      nb::handle callback) {
-  return train({.hetero = dataset}, model, given, callback);
 }
 
 /// The model that `description` names, as a file of weights has it, for a dataset.
@@ -195,7 +180,8 @@ struct Loaded {
     return ready(
         make_hetero_prediction_run(std::move(data), info.types, info.num_classes, info.options, device));
   }
-  NodeRun run(Dataset data, Device device) {
+  NodeRun run(const PyDataset& dataset, Device device) {
+    Dataset data = dataset.data;
     prepare_features(data, info, "[predict] the dataset");
     data.num_classes = info.num_classes;
     data.split = {};
@@ -216,13 +202,6 @@ struct Loaded {
   }
 };
 
-const Dataset& data_of(const PyDataset& dataset) {
-  return dataset.data;
-}
-const HeteroDataset& data_of(const HeteroDataset& dataset) {
-  return dataset;
-}
-
 /// Logits of weights on a dataset.
 template <typename Data>
 nb::object predict(const Data& dataset, const std::string& description, const nb::dict& weights,
@@ -232,7 +211,7 @@ nb::object predict(const Data& dataset, const std::string& description, const nb
   {
     nb::gil_scoped_release release;
     const PreserveDevice preserve;
-    logits = logits_of(model.run(data_of(dataset), parse_device(device)));
+    logits = logits_of(model.run(dataset, parse_device(device)));
   }
   return to_dlpack(logits);
 }
@@ -283,7 +262,7 @@ nb::object predict_links(const Data& dataset, const std::string& description, co
     const PreserveDevice preserve;
     check(model.info.options.task == TaskKind::kLink, "[predict] scores of pairs are for task link");
     const NodePairs rows = pairs_in(dataset, model.info.options, relation, {src, dst});
-    const NodeRun run = model.run(data_of(dataset), parse_device(on));
+    const NodeRun run = model.run(dataset, parse_device(on));
     const NoGrad no_grad;
     const Device device = run.task.x.device();
     const NodePairs pairs{rows.src.to(device), rows.dst.to(device),
@@ -318,8 +297,8 @@ void bind_train(nb::module_& m) {
   using namespace nb::literals;
   bind_dataset(m);
   bind_hetero(m);
-  m.def("train", train_dataset, "dataset"_a, "model"_a, "options"_a, "callback"_a);
-  m.def("train", train_hetero, "dataset"_a, "model"_a, "options"_a, "callback"_a);
+  m.def("train", train<PyDataset>, "dataset"_a, "model"_a, "options"_a, "callback"_a);
+  m.def("train", train<HeteroDataset>, "dataset"_a, "model"_a, "options"_a, "callback"_a);
   m.def("predict", predict<PyDataset>, "dataset"_a, "description"_a, "weights"_a, "device"_a);
   m.def("predict", predict<HeteroDataset>, "dataset"_a, "description"_a, "weights"_a, "device"_a);
   m.def("predict_links", predict_links<PyDataset>, "dataset"_a, "description"_a, "weights"_a, "device"_a,
