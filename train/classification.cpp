@@ -46,14 +46,6 @@ std::vector<double> balanced_weights(const Tensor& label, const Tensor& index, s
   return count;
 }
 
-Variable classification_loss(const Variable& logits, const Tensor& label, const Tensor& index) {
-  return label.rank() == 2 ? bce_with_logits(logits, label, index) : cross_entropy(logits, label, index);
-}
-
-Tensor classification_metrics(const Tensor& logits, const Tensor& label, const std::vector<Tensor>& sets) {
-  return label.rank() == 2 ? label_metrics(logits, label, sets) : node_metrics(logits, label, sets);
-}
-
 Classification::Classification(Tensor label, Split sets, std::int64_t classes,
                                const ClassificationOptions& options)
     : label_(std::move(label)),
@@ -103,8 +95,10 @@ Variable Classification::loss(const Variable& predictions, const Examples& examp
   const Variable logits = examples.ids.defined() ? example_rows_(predictions, examples) : predictions;
   if (!is_known_.empty()) return loss_of_known(logits, examples);
   if (soft_target_.defined()) return soft_loss(logits, examples);
-  if (!examples.ids.defined()) return classification_loss(logits, label_, sets_.train);
-  return classification_loss(logits, take(label_, examples.ids), row_numbers_(examples.ids.numel()));
+  const bool whole = !examples.ids.defined();
+  const Tensor label = whole ? label_ : take(label_, examples.ids),
+               index = whole ? sets_.train : row_numbers_(examples.ids.numel());
+  return has_several_labels() ? bce_with_logits(logits, label, index) : cross_entropy(logits, label, index);
 }
 
 Variable Classification::loss_of_known(const Variable& logits, const Examples& examples) const {
@@ -146,9 +140,10 @@ double Classification::terms(std::span<const std::int64_t> examples) const {
 Tensor Classification::metrics(const Tensor& predictions) const {
   const auto sets = sets_.sets();
   const std::vector<Tensor> nodes(sets.begin(), sets.end());
-  const Tensor out = (is_known_.empty() ? classification_metrics(predictions, label_, nodes)
-                                        : label_metrics(predictions.reshape(flat_label().shape()),
-                                                        flat_label(), {known_[0], known_[1], known_[2]}))
+  const Tensor out = (!is_known_.empty()     ? label_metrics(predictions.reshape(flat_label().shape()),
+                                                             flat_label(), {known_[0], known_[1], known_[2]})
+                      : has_several_labels() ? label_metrics(predictions, label_, nodes)
+                                             : node_metrics(predictions, label_, nodes))
                          .reshape({6});
   if (options_.metric == NodeMetric::kMacroF1) {
     const Tensor f1 = macro_f1(predictions, label_, nodes);
