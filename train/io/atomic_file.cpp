@@ -38,13 +38,8 @@ AtomicFile::AtomicFile(const std::string& path) : path_(path) {
   file_ = partial_.empty()
               ? ::open(target_.c_str(), O_WRONLY | O_CLOEXEC)
               : ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
-  if (file_ >= 0) {
-    if (!partial_.empty()) ::flock(file_, LOCK_EX | LOCK_NB);  // other processes see that it is in use
-    return;
-  }
-  const std::string why = reason();
-  partial_.clear();
-  fail(path, ": cannot be written: ", why);
+  check(file_ >= 0, path, ": cannot be written: ", reason());
+  if (!partial_.empty()) ::flock(file_, LOCK_EX | LOCK_NB);  // other processes see that it is in use
 }
 
 AtomicFile::~AtomicFile() {
