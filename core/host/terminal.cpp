@@ -52,9 +52,23 @@ int terminal_width(int fallback) {
   return fallback;
 }
 
+int help_width() {
+  constexpr int kMost = 110, kLeast = 40;
+  return std::clamp(terminal_width(kMost), kLeast, kMost);
+}
+
 bool has_live_terminal() {
   const char* term = std::getenv("TERM");
   return ::isatty(STDOUT_FILENO) == 1 && term && *term && std::string_view(term) != "dumb";
+}
+
+bool has_colours(int file) {
+  const char *term = std::getenv("TERM"), *refused = std::getenv("NO_COLOR");
+  return ::isatty(file) == 1 && (!refused || !*refused) && term && std::string_view(term) != "dumb";
+}
+
+std::string paint(bool on, Colour colour, std::string_view text) {
+  return on ? str("\x1b[", static_cast<int>(colour), "m", text, "\x1b[0m") : std::string(text);
 }
 
 std::string wrap(std::string_view text, int width, int indent) {

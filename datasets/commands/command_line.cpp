@@ -14,9 +14,7 @@ namespace rodeo {
 
 CommandLine::CommandLine(const std::string& command, const std::string& about, const std::string& files)
     : command_(command), names_(files), options_("rodeo_data " + command, about + "\n") {
-  options_.set_width(static_cast<std::size_t>(std::clamp(terminal_width(110), 40, 110)))
-      .custom_help("[options]")
-      .positional_help(files);
+  options_.set_width(static_cast<std::size_t>(help_width())).custom_help("[options]").positional_help(files);
   auto add = options_.add_options();
   add("h,help", "Print this help");
   add("threads", "CPU threads (default: OMP_NUM_THREADS, else as many as processors)",

@@ -87,8 +87,7 @@ std::string about() {
   std::string text = "Converts files in another format to a dataset. FORMAT is";
   const auto add = [&](std::string_view format, std::string_view help) {
     text += fmt::format("\n  {:<10} ", format) +
-            wrap(std::string(13, '.') + std::string(help), std::clamp(terminal_width(110), 40, 110), 13)
-                .substr(13);
+            wrap(std::string(13, '.') + std::string(help), help_width(), 13).substr(13);
   };
   for (const Importer& importer : kImporters) add(importer.format, importer.help);
   text += "\nor, alone,";

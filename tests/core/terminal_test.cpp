@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <utility>
 
 namespace rodeo {
 namespace {
@@ -39,6 +40,18 @@ TEST(CoreTerminal, ColumnsCount) {
     EXPECT_GT(terminal_width(80), 0);
     EXPECT_LE(terminal_width(80), 1000);
   }
+}
+
+TEST(CoreTerminal, HelpIsNeitherNarrowNorWide) {
+  for (const auto& [columns, width] : {std::pair{"20", 40}, {"57", 57}, {"500", 110}}) {
+    const ScopedVariable variable("COLUMNS", columns);
+    EXPECT_EQ(help_width(), width);
+  }
+}
+
+TEST(CoreTerminal, PaintAddsCodesWhereColoursAreOn) {
+  EXPECT_EQ(paint(false, Colour::kRed, "x"), "x");
+  EXPECT_EQ(paint(true, Colour::kRed, "x"), "\x1b[31mx\x1b[0m");
 }
 
 TEST(CoreTerminal, WrapBreaksAtBlanks) {

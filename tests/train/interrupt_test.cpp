@@ -13,7 +13,6 @@
 #include "tests/support/process.h"
 #include "tests/support/temp_dir.h"
 #include "train/checkpoint.h"
-#include "train/commands/terminal.h"
 #include "train/io/atomic_file.h"
 
 namespace rodeo {
@@ -284,8 +283,6 @@ TEST(TrainTerminal, HasOneLiveLineAndColoursUnlessTheyAreRefused) {
     EXPECT_EQ(text.find("\x1b[32m"), std::string::npos) << text;
     EXPECT_EQ(text.find("\x1b[2m"), std::string::npos);
   }
-  EXPECT_EQ(paint(false, Colour::kRed, "x"), "x");
-  EXPECT_EQ(paint(true, Colour::kRed, "x"), "\x1b[31mx\x1b[0m");
 }
 
 }  // namespace

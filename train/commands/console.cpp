@@ -14,7 +14,6 @@
 #include "core/quoting.h"
 #include "core/storage.h"
 #include "core/text.h"
-#include "train/commands/terminal.h"
 #include "train/report/spmm_choices.h"
 #include "train/task/advice.h"
 #include "train/task/model_registry.h"

@@ -90,11 +90,6 @@ void check_other_value(const GivenOption& option) {
           option.text, ": ", other.text);
 }
 
-int help_width() {
-  constexpr int kMost = 110, kLeast = 40;
-  return std::clamp(terminal_width(kMost), kLeast, kMost);
-}
-
 std::string help_examples(const std::string& program, bool choose_model) {
   const std::string start = program + (choose_model ? " --model sage" : "");
   return str("Examples:\n  ", start, " cora.h5\n  ", start,

@@ -9,9 +9,6 @@
 
 namespace rodeo {
 
-/// The width of help texts: that of the terminal, at most 110; 110 if stdout is none.
-int help_width();
-
 /// Commands to copy, for the end of every help text.
 std::string help_examples(const std::string& program, bool choose_model);
 

@@ -4,11 +4,11 @@
 #include <cxxopts.hpp>
 
 #include "core/host/least_limits.h"
+#include "core/host/terminal.h"
 #include "core/threads.h"
 #include "datasets/hdf5_check.h"
 #include "train/commands/arguments.h"
 #include "train/commands/check_layers.h"
-#include "train/commands/help.h"
 #include "train/commands/run_command.h"
 #include "train/task/option_value.h"
 

@@ -6,9 +6,9 @@
 #include <new>
 #include <system_error>
 
+#include "core/host/terminal.h"
 #include "core/quoting.h"
 #include "core/storage.h"
-#include "train/commands/terminal.h"
 #include "train/nan_watch.h"
 
 namespace rodeo {
