@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -16,6 +15,7 @@
 #include "datasets/hdf5_check.h"
 #include "datasets/hdf5_file.h"
 #include "datasets/hdf5_writer.h"
+#include "ops/pointwise.h"
 #include "train/io/atomic_file.h"
 
 namespace rodeo {
@@ -154,16 +154,15 @@ void write_link_scores(const std::string& path, const NodePairs& pairs, const Te
   const std::int64_t k = pairs.src.numel();
   const auto *src = pairs.src.data<std::int64_t>(), *dst = pairs.dst.data<std::int64_t>(),
              *of_pair = pairs.relation.data<std::int64_t>();
-  const std::vector<double> scores = score.to(kCpu).to(DType::kF64).to_vector<double>();
-  std::vector<float> probability;
-  for (const double s : scores) probability.push_back(static_cast<float>(1 / (1 + std::exp(-s))));
+  const Tensor scores = score.to(kCpu).to(DType::kF32).reshape({k}),
+               probability = sigmoid(scores.to(DType::kF64)).to(DType::kF32);
   const std::string suffix = suffix_of(path);
   if (is_hdf5(suffix)) {
     Hdf5Writer file(path);
     file.write_rows("edges", {pairs.src, pairs.dst});
     if (several) file.write("relation", pairs.relation);
-    file.write("score", score.to(kCpu).to(DType::kF32).reshape({k}));
-    file.write("probability", Tensor::from(probability));
+    file.write("score", scores);
+    file.write("probability", probability);
     return file.commit();
   }
   const char separator = suffix == ".csv" ? ',' : '\t';
@@ -174,11 +173,11 @@ void write_link_scores(const std::string& path, const NodePairs& pairs, const Te
   file.write(fmt::format("source{0}{1}destination{0}score{0}probability\n", separator,
                          several ? str("relation", separator) : ""));
   for (std::int64_t i = 0; i < k; ++i)
-    file.write(fmt::format(
-        "{1}{0}{2}{3}{0}{4}{0}{5}\n", separator, field(node_text(in.sources(of_pair[i]), src[i])),
-        several ? field(in.relation(of_pair[i]).full_name) + separator : "",
-        field(node_text(in.targets(of_pair[i]), dst[i])),
-        static_cast<float>(scores[static_cast<std::size_t>(i)]), probability[static_cast<std::size_t>(i)]));
+    file.write(fmt::format("{1}{0}{2}{3}{0}{4}{0}{5}\n", separator,
+                           field(node_text(in.sources(of_pair[i]), src[i])),
+                           several ? field(in.relation(of_pair[i]).full_name) + separator : "",
+                           field(node_text(in.targets(of_pair[i]), dst[i])), scores.data<float>()[i],
+                           probability.data<float>()[i]));
   file.commit();
 }
 

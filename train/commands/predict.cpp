@@ -11,6 +11,8 @@
 #include "core/text.h"
 #include "core/version.h"
 #include "datasets/hdf5_check.h"
+#include "ops/loss.h"
+#include "ops/pointwise.h"
 #include "train/classification.h"
 #include "train/commands/console.h"
 #include "train/commands/device_text.h"
@@ -29,27 +31,9 @@
 namespace rodeo {
 namespace {
 
+/// Probabilities of the classes of each row, computed in f64.
 Tensor softmax(const Tensor& logits) {
-  const std::vector<double> in = logits.to(kCpu).to(DType::kF64).to_vector<double>();
-  const Tensor out = Tensor::empty(logits.shape());
-  const std::int64_t classes = logits.dim(1);
-  for (std::int64_t i = 0; i < logits.dim(0); ++i) {
-    const double* row = in.data() + i * classes;
-    double most = row[0], sum = 0;
-    for (std::int64_t j = 1; j < classes; ++j) most = std::max(most, row[j]);
-    for (std::int64_t j = 0; j < classes; ++j) sum += std::exp(row[j] - most);
-    for (std::int64_t j = 0; j < classes; ++j)
-      out.data<float>()[i * classes + j] = static_cast<float>(std::exp(row[j] - most) / sum);
-  }
-  return out;
-}
-
-/// Probabilities for several labels per node.
-Tensor sigmoid(const Tensor& logits) {
-  const std::vector<double> in = logits.to(DType::kF64).to_vector<double>();
-  std::vector<float> out;
-  for (const double x : in) out.push_back(static_cast<float>(1 / (1 + std::exp(-x))));
-  return Tensor::from(out, logits.shape());
+  return exp(log_softmax(logits.to(DType::kF64))).to(DType::kF32);
 }
 
 /// 1 where the probability is above 0.5.
@@ -155,7 +139,7 @@ void finish(const PredictOptions& options, const WeightsInfo& info, const Datase
     prediction.probability = softmax(logits);
   } else if (logits.defined() && info.multi_label) {
     prediction.classes = above_half(logits);
-    prediction.probability = sigmoid(logits);
+    prediction.probability = sigmoid(logits.to(DType::kF64)).to(DType::kF32);
   }
   if (options.logits) prediction.logits = logits;
   prediction.node_id = known.node_id;
