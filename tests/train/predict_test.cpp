@@ -358,6 +358,9 @@ TEST(TrainPredict, Options) {
   EXPECT_EQ(o.model->heads, 2);
   EXPECT_TRUE(o.model->undirected);
   EXPECT_EQ(o.classes, 3);
+  EXPECT_FALSE(parse_with({"--model", "gat", "--undirected=false"}).model->undirected);
+  EXPECT_TRUE(parse_with({"--logits=true"}).logits);
+  EXPECT_FALSE(parse_with({"--logits=false"}).logits);
   EXPECT_EQ(parse_with({"--model=gcn"}).model->hidden, published_options("gcn").hidden);
   EXPECT_ERROR(
       parse_with({"--hidden", "4"}),

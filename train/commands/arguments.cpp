@@ -46,6 +46,25 @@ std::string Arguments::last_value(std::string_view option) const {
   return value;
 }
 
+void add_option(cxxopts::Options& options, std::string_view group, std::string_view name,
+                std::string_view help, std::string_view hint, const std::string& default_text) {
+  const auto value = hint.empty() ? cxxopts::value<bool>() : cxxopts::value<std::string>();
+  if (!default_text.empty() && !hint.empty()) value->default_value(default_text);
+  options.add_options(std::string(group))(std::string(name), std::string(help), value, std::string(hint));
+}
+
+std::vector<GivenOption> given_options(const cxxopts::ParseResult& parsed,
+                                       const std::vector<TrainOption>& table) {
+  std::vector<GivenOption> given;
+  for (const TrainOption& option : table) {
+    const std::string name(option.name);
+    if (parsed.count(name) == 0) continue;
+    const cxxopts::OptionValue& value = parsed[name];
+    given.push_back({name, option.is_flag() ? to_text(value.as<bool>()) : value.as<std::string>(), ""});
+  }
+  return given;
+}
+
 std::vector<std::string> option_names(const cxxopts::Options& options) {
   std::vector<std::string> names;
   for (const std::string& group : options.groups())

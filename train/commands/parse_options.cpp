@@ -30,28 +30,11 @@ cxxopts::Options describe_options(const std::string& program, const TrainOptions
       .custom_help(defaults.choose_model ? "--model NAME --dataset FILE [options]"
                                          : "--dataset FILE [options]")
       .allow_unrecognised_options();
-  for (const TrainOption& option : option_table(defaults)) {
-    if (option.name == "model" && !defaults.choose_model) continue;
-    auto add = options.add_options(std::string(option.group));
-    const std::string name(option.name);
-    if (option.is_flag()) {
-      add(name, option.help);
-      continue;
-    }
-    // Values are read as text: TrainOption::set converts them, so that an error names the option and its
-    // range.
-    const auto value = cxxopts::value<std::string>();
-    add(name, option.help, option.default_text.empty() ? value : value->default_value(option.default_text),
-        option.hint);
-  }
-  for (const CommandOption& option : kCommandOptions) {
-    auto add = options.add_options(std::string(option.group));
-    const std::string name(option.name), help(option.help);
-    if (option.hint.empty())
-      add(name, help);
-    else
-      add(name, help, cxxopts::value<std::string>(), std::string(option.hint));
-  }
+  for (const TrainOption& option : option_table(defaults))
+    if (option.name != "model" || defaults.choose_model)
+      add_option(options, option.group, option.name, option.help, option.hint, option.default_text);
+  for (const CommandOption& option : kCommandOptions)
+    add_option(options, option.group, option.name, option.help, option.hint);
   return options;
 }
 
@@ -150,20 +133,6 @@ TrainOptions defaults_of_model(const Arguments& arguments, const std::vector<Giv
   });
 }
 
-/// The options of the table that the command line gives.
-std::vector<GivenOption> given_options(const cxxopts::ParseResult& parsed, const TrainOptions& defaults) {
-  std::vector<GivenOption> given;
-  for (const TrainOption& option : option_table(defaults)) {
-    const std::string name(option.name);
-    if ((name == "model" && !defaults.choose_model) || parsed.count(name) == 0) continue;
-    given.push_back(
-        {name,
-         option.is_flag() ? (parsed[name].as<bool>() ? "true" : "false") : parsed[name].as<std::string>(),
-         ""});
-  }
-  return given;
-}
-
 /// --help and other options that print a text; empty without one.
 std::string notice_of(const cxxopts::ParseResult& parsed, const cxxopts::Options& description,
                       const std::string& program, const TrainOptions& options, const TrainOptions& defaults) {
@@ -208,7 +177,7 @@ TrainOptions parse_train_options(int argc, const char* const* argv, const TrainO
   if (!options.notice.empty()) return options;
   options.dry_run = parsed["dry-run"].as<bool>();
 
-  std::vector<GivenOption> from_command_line = given_options(parsed, options);
+  std::vector<GivenOption> from_command_line = given_options(parsed, option_table(options));
   std::vector<std::string> strays = parsed.unmatched();
   if (strays.size() == 1 && !strays[0].empty() && strays[0][0] != '-' && parsed.count("dataset") == 0) {
     from_command_line.push_back({"dataset", strays[0], ""});

@@ -65,21 +65,13 @@ cxxopts::Options describe(const std::string& program, const std::vector<TrainOpt
   add("quiet", "Print nothing");
   add("h,help", "Print this help");
   add("version", "Print the version");
-  auto foreign = options.add_options(kForeign);
-  foreign("classes", "Number of classes (default: of the dataset's labels)", text(), "N");
-  for (const TrainOption& option : of_model) {
-    const std::string name(option.name);
-    if (option.is_flag())
-      foreign(name, option.help);
-    else if (name == "model")
-      foreign(name,
-              str("The model of weights that Rodeo did not write: ", model_names(),
-                  ". Each has its own options, which "
-                  "--model NAME --help shows"),
-              text(), option.hint);
-    else
-      foreign(name, option.help, text()->default_value(option.default_text), option.hint);
-  }
+  add_option(options, kForeign, "classes", "Number of classes (default: of the dataset's labels)", "N");
+  for (const TrainOption& option : of_model)
+    add_option(options, kForeign, option.name,
+               option.name != "model" ? option.help
+                                      : str("The model of weights that Rodeo did not write: ", model_names(),
+                                            ". Each has its own options, which --model NAME --help shows"),
+               option.hint, option.default_text);
   return options;
 }
 
@@ -113,19 +105,20 @@ PredictOptions parse_predict_options(int argc, const char* const* argv) {
     return given;
   };
   options.dataset = value("dataset");
-  const bool propagates = parsed.count("label-propagation") > 0;
+  const auto flag = [&](const char* option) { return parsed[option].as<bool>(); };
+  const bool propagates = flag("label-propagation");
   if (!propagates) options.weights = value("weights");
   if (parsed.count("edges") > 0) options.edges = value("edges");
   if (parsed.count("out") > 0 || !options.edges.empty()) options.out = value("out");
   if (parsed.count("device") > 0) options.device = value("device");
-  options.quiet = parsed.count("quiet") > 0;
-  options.per_class = parsed.count("per-class") > 0;
+  options.quiet = flag("quiet");
+  options.per_class = flag("per-class");
   check(!options.quiet || !options.per_class,
         "--per-class prints a table and --quiet nothing: give one of them");
-  options.probabilities = parsed.count("probabilities") > 0;
-  options.logits = parsed.count("logits") > 0;
-  options.correct_and_smooth = parsed.count("correct-and-smooth") > 0;
-  options.embeddings = parsed.count("embeddings") > 0;
+  options.probabilities = flag("probabilities");
+  options.logits = flag("logits");
+  options.correct_and_smooth = flag("correct-and-smooth");
+  options.embeddings = flag("embeddings");
   check(
       !options.out.empty() ||
           (!options.quiet && !options.probabilities && !options.logits && !options.embeddings),
@@ -134,12 +127,7 @@ PredictOptions parse_predict_options(int argc, const char* const* argv) {
   check(options.edges.empty() || (!options.logits && !options.embeddings),
         "--logits and --embeddings are not for --edges, which writes scores of pairs");
 
-  std::vector<GivenOption> given;
-  for (const TrainOption& option : of_model) {
-    const std::string name(option.name);
-    if (parsed.count(name) == 0) continue;
-    given.push_back({name, option.is_flag() ? "true" : parsed[name].as<std::string>(), ""});
-  }
+  const std::vector<GivenOption> given = given_options(parsed, of_model);
   if (parsed.count("classes") > 0)
     options.classes = parse_option_integer<std::int64_t>("classes", parsed["classes"].as<std::string>(), 1);
   check(!model.empty() || (given.empty() && options.classes == 0), "--",
