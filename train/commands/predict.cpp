@@ -173,7 +173,7 @@ void propagate_labels(const PredictOptions& options, PredictionFile* out, const 
   WeightsInfo info;
   info.num_classes = dataset.num_classes;
   info.class_names = dataset.class_names;
-  const Dataset known = take_labels(dataset, info, /*graphs=*/false);
+  const Dataset known = take_labels(dataset, info);
   const Adjacency adj = label_graph(dataset, known, /*undirected=*/true, options);
   console.say("dataset", fmt::format("{}: {} nodes, {} edges, {} training nodes", dataset.name,
                                      dataset.num_nodes, dataset.num_edges(), known.split.train.numel()));
@@ -209,8 +209,7 @@ void predict(const PredictOptions& options) {
         file, link ? str(", of --task ", name(info.options.task)) : ", weights of --task link");
   check(!of_links || link || !has_relations(info.options),
         "--embeddings is for nodes of one type: links of relations have --edges FILE");
-  const auto [run, known, dataset_name, smoothing, links] =
-      load_prediction_run(options, info, file, device, console);
+  const auto [run, known, smoothing, links] = load_prediction_run(options, info, file, device, console);
   const char* hint = options.model ? "; give --model, --hidden, --classes and so on as in training" : "";
   run.model.module->load_state_dict(
       fit_weights(run.model.module->state_dict(), weights.tensors, file, run.model.text, hint));
@@ -235,7 +234,7 @@ void predict(const PredictOptions& options) {
         " has no hidden layer whose outputs are rows of nodes");
   if (options.embeddings)
     prediction.embedding = of_links ? outputs : run.model.embed().value().to(kCpu).to(DType::kF32);
-  prediction.facts = {{"dataset", dataset_name}, {"weights", file}, {"model", run.model.text}};
+  prediction.facts = {{"dataset", run.task.name}, {"weights", file}, {"model", run.model.text}};
   if (!options.model) prediction.epoch = info.epoch;
   finish(options, info, known, of_links ? Tensor() : logits, prediction, out.get(), console);
 }

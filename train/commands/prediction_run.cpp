@@ -55,9 +55,9 @@ void prepare_features(Dataset& dataset, WeightsInfo& info, const std::string& wh
   info.options.normalize_features = FeatureScaling::kNone;
 }
 
-Dataset take_labels(Dataset& dataset, const WeightsInfo& info, bool graphs) {
+Dataset take_labels(Dataset& dataset, const WeightsInfo& info) {
   Dataset part;
-  if (graphs) {
+  if (info.options.task == TaskKind::kGraph) {
     part.num_nodes = dataset.num_graphs();
     part.y = dataset.graph_label;
     int fold = 0, folds = 0;
@@ -87,15 +87,6 @@ Adjacency label_graph(const Dataset& dataset, const Dataset& known, bool undirec
 
 namespace {
 
-/// Number, ids and names of nodes.
-Dataset names_of(const Dataset& nodes) {
-  Dataset out;
-  out.num_nodes = nodes.num_nodes;
-  out.node_id = nodes.node_id;
-  out.node_names = nodes.node_names;
-  return out;
-}
-
 /// Nodes of one type, or links, in a graph of several node types.
 PredictionRun load_types(const PredictOptions& options, WeightsInfo& info, const std::string& file,
                          Device device, const Console& console) {
@@ -105,7 +96,7 @@ PredictionRun load_types(const PredictOptions& options, WeightsInfo& info, const
         " are weights of ", info.options.model);
   HeteroDataset dataset = load_hetero_dataset(options.dataset);
   const int target = dataset.type_index(info.types.target);
-  PredictionRun out{.run = {}, .known = {}, .dataset = dataset.name};
+  PredictionRun out;
   if (target >= 0) {
     Dataset& nodes = dataset.types[static_cast<std::size_t>(target)];
     if (!info.split.empty() && dataset.name == info.dataset && nodes.y.defined())
@@ -117,11 +108,11 @@ PredictionRun load_types(const PredictOptions& options, WeightsInfo& info, const
     if (options.per_class) check_classes(nodes, nodes.y, info, options.dataset);
     if (info.class_names.empty() && nodes.num_classes == info.num_classes)
       info.class_names = nodes.class_names;
-    out.known = take_labels(nodes, info, /*graphs=*/false);
+    out.known = take_labels(nodes, info);
   }
   if (info.options.task == TaskKind::kLink) {
     if (options.per_class) check_classes({}, {}, info, options.dataset);
-    for (const Dataset& type : dataset.types) out.links.types.push_back(names_of(type));
+    for (Dataset& type : dataset.types) out.links.types.push_back(take_labels(type, info));
     for (const std::size_t r : find_link_relations(dataset, info.options)) {
       const HeteroRelation& relation = dataset.relations[r];
       out.links.relations.push_back({relation.name, dataset.relation_name(relation), relation.source,
@@ -158,12 +149,12 @@ PredictionRun load_graph(const PredictOptions& options, WeightsInfo& info, const
     dataset.split = load_dataset(options.dataset,
                                  {.features = false, .edges = false, .split = info.split, .seed = info.seed})
                         .split;
-  PredictionRun out{.run = {}, .known = take_labels(dataset, info, graphs), .dataset = dataset.name};
+  PredictionRun out{.run = {}, .known = take_labels(dataset, info)};
   if (options.per_class) check_classes(dataset, out.known.y, info, options.dataset);
   check(!options.correct_and_smooth ||
             (info.options.task == TaskKind::kNode && !info.regression && !info.multi_label),
         "--correct-and-smooth is for one class a node, which these weights do not predict");
-  if (info.options.task == TaskKind::kLink) out.links = {.types = {names_of(out.known)}, .relations = {{}}};
+  if (info.options.task == TaskKind::kLink) out.links = {.types = {out.known}, .relations = {{}}};
   if (options.correct_and_smooth)
     out.smoothing = label_graph(dataset, out.known, info.options.undirected, options);
   dataset.num_classes = info.num_classes;

@@ -16,8 +16,7 @@ namespace rodeo {
 /// A dataset with the model that predicts it.
 struct PredictionRun {
   NodeRun run;
-  Dataset known;  // labels, masks and names of the predicted rows
-  std::string dataset;
+  Dataset known;            // labels, masks and names of the predicted rows
   Adjacency smoothing{};    // with --correct-and-smooth
   ScoredRelations links{};  // of --task link
 };
@@ -32,9 +31,9 @@ PredictionRun load_prediction_run(const PredictOptions& options, WeightsInfo& in
 /// are none, or not as many as the weights read (info.num_features; 0: any).   dataset: on the host
 void prepare_features(Dataset& dataset, WeightsInfo& info, const std::string& where);
 
-/// Labels, masks and names, on the host, without edges and features. Those of graphs: labels, and the fold of
-/// training.
-Dataset take_labels(Dataset& dataset, const WeightsInfo& info, bool graphs);
+/// Labels, masks and names of nodes, on the host, without edges and features. For --task graph those of
+/// graphs: labels, and the fold of training.
+Dataset take_labels(Dataset& dataset, const WeightsInfo& info);
 
 /// The graph that labels are propagated on. Throws Error without classes of training nodes.
 Adjacency label_graph(const Dataset& dataset, const Dataset& known, bool undirected,
