@@ -32,7 +32,8 @@ template <class... Parts>
   throw Error(str(parts...));
 }
 
-/// Throws Error with the concatenated parts unless `ok`.
+/// Throws Error with the concatenated parts unless `ok`. The parts may be evaluated before `ok`: a call whose
+/// errno they name stands in a statement of its own.
 template <class... Parts>
 void check(bool ok, const Parts&... parts) {
   if (!ok) [[unlikely]]

@@ -10,6 +10,7 @@ import rules_test
 GOOD = {
     "core/tensor.h": "#pragma once\n#include <vector>\n",
     "models/rows.h": '#pragma once\n#include "core/tensor.h"\nstd::vector<int> rows();\n',
+    "core/file.cpp": '#include <cstring>\nconst bool done = ::rename(a, b) == 0;\ncheck(done, "why: ", std::strerror(errno));\n',
     "core/rows.cpp": "// Rows of the matrix.\n// As many of them\nint x;  // of columns\n",
     "core/tensor.cpp": '#include "core/tensor.h"\n\n#include "core/host/loops.h"\n',
     "core/host/loops.h": "#pragma once\n",
@@ -60,6 +61,7 @@ VIOLATIONS = [
     ("examples", "examples/loop/own.cpp", {"examples/loop/own.cpp": '#include "ops/spmm.h"\n'}),
     ("length", "bench/long.cpp", {"bench/long.cpp": "int x;\n" * 401}),
     ("clang", "ops/views.cpp", {"ops/views.cpp": "#include <ranges>\nauto x = std::views::iota(0);\n"}),
+    ("errno", "core/file.cpp", {"core/file.cpp": '#include <cstring>\ncheck(::rename(a, b) == 0,\n      "why: ", std::strerror(errno));\n'}),
     ("comment", "ops/rows.cpp", {"ops/rows.cpp": "int x;\n\n/// Of rows.\nint y;\n"}),
     ("comment", "ops/rows.cpp", {"ops/rows.cpp": "int x;  // The same of rows\n"}),
     ("pragma once", "ops/guardless.h", {"ops/guardless.h": "int x;\n"}),

@@ -121,6 +121,8 @@ TEST_SUITE = re.compile(r"^TEST(?:_[PF])?\((\w+)", re.MULTILINE)
 SUITES = tuple(layer.capitalize() for layer in [*LAYERS, "bench"])  # ctest selects suites by these prefixes
 CLANG_REFUSES = re.compile(r"\bstd::(?:views::\w+|ranges::unique)\b")
 LEANING = re.compile(r"^(?! *//).*\n *//+ (?:Of|The same|As)\b|^(?! *//).*[^:]// (?:Of|The same|As)\b", re.MULTILINE)
+# Arguments are evaluated in any order, and GCC reads errno before it makes the call.
+STALE_ERRNO = re.compile(r"\bcheck\(\s*::[^;]*(?:errno\)|\breason\(\))")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
 
 
@@ -163,6 +165,8 @@ def form_of_a_file(path, text):
         yield "blanks", "a tab, or blanks at the end of a line"
     if found := CLANG_REFUSES.search(re.sub(r"//.*", "", text)):
         yield "clang", f"{found[0]}: Clang 14, by which scripts/tsan.sh and clang-tidy read sources, cannot compile that of GCC 12"
+    if STALE_ERRNO.search(text):
+        yield "errno", "a system call and the text of its errno are arguments of one check()"
     if found := LEANING.search(text):
         yield "comment", f"a comment that leans on what stands before it:{found[0].split('//')[-1].strip('/')}"
     if is_header(path) and "#pragma once" not in text:

@@ -261,7 +261,8 @@ class Launcher {
 
 Pipe::Pipe() {
   int files[2];
-  check(::pipe2(files, O_CLOEXEC) == 0, "[launch_ranks] cannot make a pipe: ", std::strerror(errno));
+  const bool made = ::pipe2(files, O_CLOEXEC) == 0;
+  check(made, "[launch_ranks] cannot make a pipe: ", std::strerror(errno));
   reader = FileDescriptor(files[0]);
   writer = FileDescriptor(files[1]);
   ::fcntl(reader.get(), F_SETFL, O_NONBLOCK);

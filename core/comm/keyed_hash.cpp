@@ -56,8 +56,8 @@ HashKey key_of(const std::string& text) {
 
 std::uint64_t random_bits() {
   std::uint64_t bits = 0;
-  check(::getrandom(&bits, sizeof(bits), 0) == sizeof(bits),
-        "[communicator] no random numbers: ", std::strerror(errno));
+  const bool drawn = ::getrandom(&bits, sizeof(bits), 0) == sizeof(bits);
+  check(drawn, "[communicator] no random numbers: ", std::strerror(errno));
   return bits;
 }
 

@@ -153,8 +153,8 @@ FileDescriptor listen_on(int port, bool local) {
 
 int port_of(const FileDescriptor& socket) {
   Address address;
-  check(::getsockname(socket.get(), &address.any, &address.length) == 0,
-        "[communicator] not a socket: ", std::strerror(errno));
+  const bool named = ::getsockname(socket.get(), &address.any, &address.length) == 0;
+  check(named, "[communicator] not a socket: ", std::strerror(errno));
   return static_cast<int>(address.endpoint().port);
 }
 

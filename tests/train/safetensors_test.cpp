@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
@@ -250,6 +252,15 @@ TEST(TrainAtomicFile, FullDisksAndMissingFoldersAreErrors) {
   EXPECT_ERROR(AtomicFile{dir / ""}, dir / "" + ": is a directory");
   EXPECT_ERROR(AtomicFile{""}, "a file needs a name");
   EXPECT_ERROR(read_file("/dev/zero", 1000), "/dev/zero: has more than 1000 bytes");
+}
+
+TEST(TrainAtomicFile, TheReasonIsThatOfTheFailure) {
+  const TempDir dir;
+  AtomicFile file(dir / "x");
+  file.write("text");
+  ASSERT_EQ(::mkdir((dir / "x").c_str(), 0777), 0);
+  errno = 0;
+  EXPECT_ERROR(file.commit(), (dir / "x") + ": cannot be written: Is a directory");
 }
 
 // The disk is full in the middle of a file: the one before stays.

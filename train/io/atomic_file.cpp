@@ -68,7 +68,8 @@ void AtomicFile::commit() {
   check(synced, path_, ": writing failed: ", why);
   check(closed, path_, ": writing failed: ", reason());
   if (partial_.empty()) return;
-  check(::rename(partial_.c_str(), target_.c_str()) == 0, path_, ": cannot be written: ", reason());
+  const bool renamed = ::rename(partial_.c_str(), target_.c_str()) == 0;
+  check(renamed, path_, ": cannot be written: ", reason());
   partial_.clear();
   sync_folder(folder_of(target_).string());
 }

@@ -173,9 +173,9 @@ void CheckpointFolder::save(const Checkpoint& checkpoint) {
   }
   // A checkpoint of the same epoch is exchanged in one step; the old one then has the temporary name.
   const bool again = last == checkpoint.epoch;
-  check(
-      ::renameat2(AT_FDCWD, partial.c_str(), AT_FDCWD, final_name.c_str(), again ? RENAME_EXCHANGE : 0) == 0,
-      partial, ": cannot be renamed: ", std::strerror(errno));
+  const bool renamed =
+      ::renameat2(AT_FDCWD, partial.c_str(), AT_FDCWD, final_name.c_str(), again ? RENAME_EXCHANGE : 0) == 0;
+  check(renamed, partial, ": cannot be renamed: ", std::strerror(errno));
   sync_folder(folder_);
   fs::remove_all(partial, error);
   for (const fs::path& path : entries(folder_))

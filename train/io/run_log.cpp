@@ -63,8 +63,8 @@ LineFile::LineFile(const std::string& path) : path_(path) {
 }
 
 void LineFile::clear() {
-  check(::ftruncate(file_.get(), 0) == 0 || errno == EINVAL, path_,
-        ": cannot be written: ", std::strerror(errno));
+  const bool emptied = ::ftruncate(file_.get(), 0) == 0 || errno == EINVAL;
+  check(emptied, path_, ": cannot be written: ", std::strerror(errno));
 }
 
 void LineFile::line(const std::string& text) {
