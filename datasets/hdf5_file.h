@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "core/file_descriptor.h"
 #include "core/tensor.h"
 
 namespace rodeo {
@@ -48,19 +49,19 @@ class Hdf5Array {
 
   /// Where the values are in the file: one after the other, in the byte layout that `dtype()` has in memory.
   struct Plain {
-    std::shared_ptr<const int> file;  // descriptor
-    std::int64_t offset = 0;          // of the first value, in bytes
+    std::shared_ptr<const FileDescriptor> file;
+    std::int64_t offset = 0;  // of the first value, in bytes
   };
   /// Nothing for arrays that are chunked, compressed, converted when they are read, or empty.
   std::optional<Plain> plain() const;
 
  private:
   friend class Hdf5File;
-  Hdf5Array(Hdf5Id id, std::shared_ptr<const int> file, std::string where);
+  Hdf5Array(Hdf5Id id, std::shared_ptr<const FileDescriptor> file, std::string where);
   bool read_plain(std::int64_t begin, std::int64_t count, std::size_t width, void* out) const;
 
   Hdf5Id id_;
-  std::shared_ptr<const int> file_;  // descriptor
+  std::shared_ptr<const FileDescriptor> file_;
   std::string where_;
   DType dtype_;
   Shape shape_;
@@ -104,7 +105,7 @@ class Hdf5File {
 
   std::string path_;
   bool is_group_ = false;
-  std::shared_ptr<const int> file_;
+  std::shared_ptr<const FileDescriptor> file_;
   Hdf5Id id_;
 };
 

@@ -65,10 +65,10 @@ struct FeatureFile::State {
     width = shape[1];
     row_bytes = width * static_cast<std::int64_t>(size_of(dtype));
     struct stat status {};
-    check(::fstat(*file, &status) == 0 && offset + shape[0] * row_bytes <= status.st_size, where,
+    check(::fstat(file->get(), &status) == 0 && offset + shape[0] * row_bytes <= status.st_size, where,
           " goes beyond the end of the file: it is truncated");
     // Rows are far apart: the kernel should not read what follows them.
-    ::posix_fadvise(*file, 0, 0, POSIX_FADV_RANDOM);
+    ::posix_fadvise(file->get(), 0, 0, POSIX_FADV_RANDOM);
     for (int i = 0; i < kThreads; ++i) try {
         threads.emplace_back([this] { work(); });
       } catch (const std::system_error&) {  // no more threads: fewer do
@@ -167,7 +167,7 @@ struct FeatureFile::State {
   void read_bytes(const RowRange& range, char* to) {
     const std::int64_t bytes = range.rows * row_bytes;
     for (std::int64_t at = 0; at < bytes;) {
-      const ssize_t got = ::pread(*file, to + at, static_cast<std::size_t>(bytes - at),
+      const ssize_t got = ::pread(file->get(), to + at, static_cast<std::size_t>(bytes - at),
                                   static_cast<off_t>(offset + range.first * row_bytes + at));
       if (got < 0 && errno == EINTR) continue;
       const std::int64_t row = range.first + at / row_bytes;
@@ -200,7 +200,7 @@ struct FeatureFile::State {
       check_exponents<std::uint16_t>(row, values, dtype == DType::kF16 ? 0x7c00 : 0x7f80);
   }
 
-  const std::shared_ptr<const int> file;
+  const std::shared_ptr<const FileDescriptor> file;
   const std::int64_t offset;
   const std::string where;
   const DType dtype;

@@ -122,7 +122,7 @@ bool convert_chunks(hid_t dataset, int rank, const hdf5::Block& block, std::int6
 
 }  // namespace
 
-Hdf5Array::Hdf5Array(Hdf5Id id, std::shared_ptr<const int> file, std::string where)
+Hdf5Array::Hdf5Array(Hdf5Id id, std::shared_ptr<const FileDescriptor> file, std::string where)
     : id_(std::move(id)), file_(std::move(file)), where_(std::move(where)) {
   const Hdf5Id space = own(H5Dget_space(*id_), H5Sclose);
   check_call(*space, where_, " cannot be read");
@@ -179,7 +179,7 @@ bool Hdf5Array::read_plain(std::int64_t begin, std::int64_t count, std::size_t w
     const std::int64_t end = std::min(at + kPiece, bytes);
     while (at < end) {
       const ssize_t got =
-          ::pread(*file_, static_cast<char*>(out) + at, static_cast<std::size_t>(end - at), from + at);
+          ::pread(file_->get(), static_cast<char*>(out) + at, static_cast<std::size_t>(end - at), from + at);
       if (got <= 0) break;
       at += got;
     }

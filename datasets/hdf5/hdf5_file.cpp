@@ -44,12 +44,8 @@ Hdf5File::Hdf5File(const std::string& path) : path_(path) {
   check(status.type() != fs::file_type::not_found, path, ": no such file");
   check(!fs::is_directory(status), path, ": is a directory, not an HDF5 file");
   check(!fs::exists(status) || fs::is_regular_file(status), path, ": is not a regular file");
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  check(descriptor >= 0, path, ": cannot be opened: ", std::strerror(errno));
-  file_ = {new int(descriptor), [](const int* open) {
-             ::close(*open);
-             delete open;
-           }};
+  file_ = std::make_shared<const FileDescriptor>(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  check(file_->get() >= 0, path, ": cannot be opened: ", std::strerror(errno));
   check(H5Fis_hdf5(path.c_str()) > 0, path, ": is not an HDF5 file: `rodeo_data import` converts others");
   id_ = own(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
   check_call(*id_, path, ": is truncated or damaged");
