@@ -23,12 +23,9 @@ void estimate_memory(const Console& console, const NodeRun& run, const TrainOpti
                                      " data and parameters; steps over relations are not estimated");
   const MemoryRoom room = memory_room(device);
   const std::int64_t data = memory_stats(device).current;
-  const auto step = static_cast<double>(estimate_step_bytes(run, options).value_or(-1));
-  const std::vector<double> all = ranks
-                                      .all_gather(Tensor::from(std::vector{static_cast<double>(data), step,
-                                                                           static_cast<double>(room.free),
-                                                                           static_cast<double>(room.total)}))
-                                      .to_vector<double>();
+  const std::int64_t step = estimate_step_bytes(run, options).value_or(-1);  // negative: not known
+  const Tensor own = Tensor::from(std::vector{data, step, room.free, room.total});
+  const std::vector<double> all = ranks.all_gather(own).to(DType::kF64).to_vector<double>();
   // The estimate is of a step over the whole graph, which is more than an evaluation and a mini-batch hold.
   bool fits = true, known = true;
   for (std::size_t r = 0; 4 * r < all.size(); ++r) {

@@ -38,12 +38,13 @@ class LinkModel : public Module {
 /// The rank's fraction of the pairs of a set: edges, then pairs without one.
 struct ScoredPairs {
   NodePairs pairs;
-  PairCounts own, of_all;
   std::shared_ptr<const NodePartition> positives, negatives;  // how ranks have them
 
+  PairCounts own() const { return {positives->num_rows(), negatives->num_rows()}; }
+  PairCounts of_all() const { return {positives->num_nodes(), negatives->num_nodes()}; }
   /// The rank's negatives from `begin` to `end` of those of all ranks.
   NodePairs drawn(std::int64_t begin, std::int64_t end) const {
-    const std::int64_t shift = own.positives - negatives->first_row();
+    const std::int64_t shift = positives->num_rows() - negatives->first_row();
     return {pairs.src.slice(begin + shift, end + shift), pairs.dst.slice(begin + shift, end + shift)};
   }
 };
@@ -51,7 +52,6 @@ struct ScoredPairs {
 ScoredPairs scored_pairs(const NodePairs& positive, const NodePairs& negative, Device device,
                          const Communicator& ranks) {
   ScoredPairs out;
-  out.of_all = {positive.src.numel(), negative.src.numel()};
   const auto cut = [&](const NodePairs& pairs, std::shared_ptr<const NodePartition>& parts) {
     parts = equal_parts(pairs.src.numel(), ranks);
     const std::int64_t begin = parts->first_row(), end = begin + parts->num_rows();
@@ -62,7 +62,6 @@ ScoredPairs scored_pairs(const NodePairs& positive, const NodePairs& negative, D
   out.pairs = {concat_rows(std::vector{edges.src, draws.src}).to(device),
                concat_rows(std::vector{edges.dst, draws.dst}).to(device),
                concat_rows(std::vector{edges.relation, draws.relation}).to(device)};
-  out.own = {edges.src.numel(), draws.src.numel()};
   return out;
 }
 
@@ -89,12 +88,12 @@ struct PairScores {
   Communicator ranks;
 
   Variable training_scores() {
+    const std::int64_t own = training.negatives->first_row(), own_end = own + training.negatives->num_rows();
     std::int64_t first = 0;  // negative of the relation, among those of all
     for (const LinkRelation& relation : relations) {
       RandomKey key = random.next();
-      const std::int64_t last = first + relation.split.train.src.numel(),
-                         begin = std::max(first, training.negatives->first_row()),
-                         end = std::min(last, training.negatives->first_row() + training.own.negatives);
+      const std::int64_t last = first + relation.split.train.src.numel(), begin = std::max(first, own),
+                         end = std::min(last, own_end);
       key.first_row = begin - first;
       if (begin < end) negative_edges(relation.graph, key, training.drawn(begin, end), relation.among);
       first = last;
@@ -102,7 +101,7 @@ struct PairScores {
     return predict({.pairs = &training.pairs});
   }
 
-  /// Those of all sets and ranks: [pairs, 1].
+  /// Scores of all sets and ranks: [pairs, 1].
   Variable all_scores() const {
     const Variable z = predict({});
     std::vector<Tensor> all;
@@ -111,8 +110,9 @@ struct PairScores {
       if (ranks.size() == 1) {
         all.push_back(own);
       } else {
-        all.push_back(ranks.all_gather(own.slice(0, set.own.positives), set.positives->rows()));
-        all.push_back(ranks.all_gather(own.slice(set.own.positives, set.own.size()), set.negatives->rows()));
+        const std::int64_t edges = set.positives->num_rows();
+        all.push_back(ranks.all_gather(own.slice(0, edges), set.positives->rows()));
+        all.push_back(ranks.all_gather(own.slice(edges, own.dim(0)), set.negatives->rows()));
       }
     }
     return Variable(concat_rows(all));
@@ -221,8 +221,8 @@ void set_link_parts(NodeRun& run, const std::vector<LinkRelation>& relations, co
                        train, pair_relations(relations), model.mini_batches->sampler,
                        PairBatchOptions{.batch_size = options.batch, .seed = options.seed}, task.ranks));
   parts.criterion = std::make_shared<PairRanking>(
-      scores.training.own, std::array{scores.sets[0].of_all, scores.sets[1].of_all, scores.sets[2].of_all},
-      device, ranking);
+      scores.training.own(),
+      std::array{scores.sets[0].of_all(), scores.sets[1].of_all(), scores.sets[2].of_all()}, device, ranking);
   parts.metrics = parts.criterion;
   task.metric = parts.metrics->metric_name();
   task.parts_of = "edges";
