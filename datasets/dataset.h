@@ -63,7 +63,7 @@ struct Dataset {
   std::int64_t num_edges() const { return (indptr.defined() ? indices : src).numel(); }
   bool has_features() const { return x.defined() || x_sparse.defined(); }
   std::int64_t num_graphs() const { return graph_ptr.defined() ? graph_ptr.numel() - 1 : 0; }
-  /// Those of nodes or graphs.
+  /// The labels of nodes or graphs.
   const Tensor& labels() const { return y.defined() ? y : graph_label; }
   bool multi_label() const { return labels().defined() && labels().dtype() == DType::kU8; }
   bool regression() const { return labels().defined() && labels().dtype() == DType::kF32; }

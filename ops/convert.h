@@ -48,8 +48,8 @@ std::int64_t count_one_way_edges(const Adjacency& adj);
 /// sorted by column, as coo_to_csr returns them; throws Error otherwise.
 ///   edge_ids: as in CooResult, positions in adj.
 CooResult add_self_loops(const Adjacency& adj);
-/// That of some rows of a square matrix, as one rank has them: row i is node first_row + i. Throws Error
-/// where these nodes are not all among the columns.
+/// Adds the self loops of some rows of a square matrix, as one rank has them: row i is node first_row + i.
+/// Throws Error where these nodes are not all among the columns.
 CooResult add_self_loops(const Adjacency& adj, std::int64_t first_row);
 
 /// out[i] = values[ids[i]], or `missing` where ids[i] is -1.

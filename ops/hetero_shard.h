@@ -13,7 +13,7 @@ namespace rodeo {
 struct RankNodes {
   std::int64_t begin = 0, count = 0;
 };
-/// Those of type t whose rows this rank has: all of them where the graph is no shard.
+/// The nodes of type t whose rows this rank has: all of them where the graph is no shard.
 RankNodes rank_nodes(const HeteroGraph& graph, int t);
 
 /// The rows of all nodes from those of each rank, both sorted by type.   x [nodes of the rank, n], f64, f32,

@@ -120,7 +120,7 @@ SOURCES = (".h", ".cuh", ".cpp", ".cu")
 TEST_SUITE = re.compile(r"^TEST(?:_[PF])?\((\w+)", re.MULTILINE)
 SUITES = tuple(layer.capitalize() for layer in [*LAYERS, "bench"])  # ctest selects suites by these prefixes
 CLANG_REFUSES = re.compile(r"\bstd::(?:views::\w+|ranges::unique)\b")
-LEANING = re.compile(r"^(?! *//).*\n *//+ (?:Of|The same|As)\b|^(?! *//).*[^:]// (?:Of|The same|As)\b", re.MULTILINE)
+LEANING = re.compile(r"^(?! *//).*\n *//+ (?:Of|The same|As|Th(?:at|ose) of)\b|^(?! *//).*[^:]// (?:Of|The same|As|Th(?:at|ose) of)\b", re.MULTILINE)
 # Arguments are evaluated in any order, and GCC reads errno before it makes the call.
 STALE_ERRNO = re.compile(r"\bcheck\(\s*::[^;]*(?:errno\)|\breason\(\))")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)

@@ -19,7 +19,7 @@ class ColumnScale {
 
   bool defined() const { return mean_.defined(); }
   ColumnScale to(Device device) const;
-  /// That of one rank, on the host. A collective call, with as many columns on all ranks.
+  /// The scale of one rank, on the host. A collective call, with as many columns on all ranks.
   ColumnScale of_rank(int rank, const Communicator& ranks) const;
   std::vector<float> mean() const { return mean_.to_vector<float>(); }
   std::vector<float> deviation() const { return deviation_.to_vector<float>(); }

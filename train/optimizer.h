@@ -74,7 +74,7 @@ class Optimizer {
 
   /// The parameters of all groups, in order.
   std::vector<Variable> parameters() const;
-  /// Those of all groups (ParameterGroup::reads), in the order of their parameters.
+  /// The reads of all groups (ParameterGroup::reads), in the order of their parameters.
   std::vector<std::shared_ptr<RowReads>> reads() const;
   bool empty() const { return entries_.empty(); }
   /// "adam": begins the texts of its errors, and the names of its tensors in checkpoints.

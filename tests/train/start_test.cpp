@@ -159,7 +159,7 @@ TEST(TrainStartLibrary, SaysWhatIsMissing) {
                "install the one of its CUDA toolkit");
 }
 
-// Those of the toolkit that this was built with are found where it has them.
+// The libraries of the toolkit that this was built with are found where it has them.
 TEST(TrainStartLibrary, FindsTheToolkits) {
   EXPECT_EQ(cuda::cublaslt_library().trouble(), "");
   EXPECT_EQ(cuda::cusparse_library().trouble(), "");

@@ -26,7 +26,7 @@ struct LabelledSets {
   ColumnScale scale = {};  // of labels that are numbers: target_scale()
 };
 
-/// That of the targets of the training set, on their device; undefined for classes.
+/// The scale of the targets of the training set, on their device; undefined for classes.
 ColumnScale target_scale(const LabelledSets& data) {
   if (data.label.dtype() != DType::kF32) return {};
   ColumnSums sums(data.label.dim(1));

@@ -28,7 +28,7 @@ struct ModelEntry {
 
 /// All rows of graphs of one node type, in the order of --help.
 std::span<const ModelEntry> model_registry();
-/// Those of graphs of several node types and relations (ModelEntry::relations).
+/// All rows of graphs of several node types and relations (ModelEntry::relations).
 std::span<const ModelEntry> hetero_model_registry();
 
 /// Throws Error listing the choices for an unknown name.
